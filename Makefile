@@ -1,0 +1,53 @@
+# `make demo`: look at it.  `make test`: check it.  Both start from nothing but Python and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test lint docs soak clean help
+
+demo: $(VENV)/.installed-demo
+	@$(BIN)/ccassg demo
+
+test: $(VENV)/.installed-dev
+	@echo "Running the tests ..."
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/mkdocs build --strict
+
+help:
+	@echo "make demo   train on Cora, evaluate, write demo-report.html"
+	@echo "make test   the whole test suite"
+	@echo "make lint   ruff and mypy"
+	@echo "make docs   the documentation site, in site/"
+	@echo "make soak   the long form of the trust harnesses"
+	@echo "make clean  remove the virtual environment and build products"
+
+clean:
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
+
+$(BIN)/python:
+	@echo "Creating the virtual environment $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+
+# torch first and by its exact version, so that no other package's open range pulls another build.
+$(VENV)/.installed-torch: constraints.txt | $(BIN)/python
+	@echo "Installing PyTorch ..."
+	@$(PIP) "$$(grep '^torch==' constraints.txt)"
+	@touch $@
+
+$(VENV)/.installed-demo: pyproject.toml constraints.txt $(VENV)/.installed-torch
+	@echo "Installing ccassg ..."
+	@$(PIP) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt $(VENV)/.installed-torch
+	@echo "Installing ccassg with everything its tests need ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed-demo

@@ -1,0 +1,58 @@
+"""What every command shares: the application, the console, and how a failure looks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(
+    name="ccassg",
+    help="Node embeddings for a graph with features, learned without labels by CCA-SSG.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+console = Console()
+error_console = Console(stderr=True)
+
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the result to this file as JSON.")]
+
+
+def write_json(path: Path | None, result: Any) -> None:
+    """Write a command's result where --json asked for it."""
+    if path is not None:
+        path.write_text(json.dumps(result, indent=2, default=str) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Run the program: bad input ends with one sentence and exit code 2, Ctrl-C with 130."""
+    try:
+        code = app(standalone_mode=False)
+    except typer.Exit as stop:
+        code = stop.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        error_console.print("Interrupted.")
+        code = 130
+    except (ValueError, OSError, ImportError) as error:
+        error_console.print(f"[bold red]Error:[/] {_sentence(error)}", highlight=False, soft_wrap=True)
+        code = 2
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # not one of click's usage errors
+            raise
+        error_console.print(f"[bold red]Error:[/] {error.format_message()}", highlight=False, soft_wrap=True)
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _sentence(error: Exception) -> str:
+    from rich.markup import escape
+
+    if isinstance(error, OSError) and error.strerror:
+        return escape(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    return escape(str(error))

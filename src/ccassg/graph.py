@@ -1,0 +1,412 @@
+"""One graph container and one door into it.
+
+`Graph` is what every method of this package takes; `as_graph` makes one from what people have (SciPy matrices, edge
+indices, NetworkX, PyG) and refuses what cannot be a graph, naming the argument, the value and the way out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Array: TypeAlias = npt.NDArray[Any]
+Features: TypeAlias = "Array | sp.csr_array"
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph with node features. Immutable; make one with `as_graph`.
+
+    Attributes
+    ----------
+    indptr, indices : int arrays, shapes (n + 1,) and (n_edges,)
+        The adjacency in compressed rows: node ``i`` points to ``indices[indptr[i]:indptr[i + 1]]``, in increasing
+        order, without repeats or self-loops. An undirected edge is stored in both directions.
+    weights : float32 array of shape (n_edges,), or None
+        Positive edge weights; None means that every edge weighs 1.
+    features : float32 array or CSR array of shape (n, n_features), or None
+        Sparse features stay sparse.
+    ids : array of shape (n,), or None
+        The user's own names of the nodes, all different; None means 0 .. n - 1.
+    directed : bool
+        Whether edges may lack their reverse.
+    notes : tuple of str
+        What was changed on the way in: edges merged, loops removed, directions added.
+    """
+
+    indptr: Array
+    indices: Array
+    weights: Array | None = None
+    features: Features | None = None
+    ids: Array | None = None
+    directed: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of stored edges; an undirected edge counts twice, once per direction."""
+        return len(self.indices)
+
+    @property
+    def n_features(self) -> int:
+        """Number of feature columns, 0 without features."""
+        return 0 if self.features is None else int(self.features.shape[1])
+
+    @property
+    def node_ids(self) -> Array:
+        """The user's ids, or 0 .. n - 1."""
+        return np.arange(self.n_nodes) if self.ids is None else self.ids
+
+    @property
+    def n_isolated(self) -> int:
+        """Number of nodes that no edge touches."""
+        touched = np.diff(self.indptr) > 0
+        if self.directed:
+            touched[self.indices] = True
+        return int(self.n_nodes - touched.sum())
+
+    def adjacency(self) -> sp.csr_array:
+        """The adjacency matrix: float32 weights, or ones."""
+        data = np.ones(self.n_edges, np.float32) if self.weights is None else self.weights
+        return sp.csr_array((data, self.indices, self.indptr), shape=(self.n_nodes, self.n_nodes))
+
+    def with_features(self, features: Any) -> Graph:
+        """The same graph with other features."""
+        return dataclasses.replace(self, features=check_features(features, self.n_nodes))
+
+    def subgraph(self, nodes: npt.ArrayLike) -> Graph:
+        """The graph of the given nodes, in the given order, and the edges among them."""
+        index = np.asarray(nodes)
+        adjacency = self.adjacency()[index][:, index]
+        adjacency.sort_indices()
+        return dataclasses.replace(
+            self,
+            indptr=adjacency.indptr.astype(np.int64),
+            indices=adjacency.indices,
+            weights=None if self.weights is None else adjacency.data,
+            features=None if self.features is None else self.features[index],
+            ids=self.node_ids[index],
+        )
+
+    def __repr__(self) -> str:
+        kind = "no features"
+        if self.features is not None:
+            kind = f"{'sparse' if sp.issparse(self.features) else 'dense'} features: {self.n_features:,}"
+        direction = "directed" if self.directed else "undirected"
+        weighted = "" if self.weights is None else ", weighted"
+        return f"Graph(nodes: {self.n_nodes:,}, edges: {self.n_edges:,} ({direction}{weighted}), {kind})"
+
+
+def as_graph(
+    data: Any,
+    features: Any = None,
+    *,
+    edge_weights: Any = None,
+    node_ids: Any = None,
+    n_nodes: int | None = None,
+    directed: bool | None = None,
+    need_features: bool = False,
+) -> Graph:
+    """Make a `Graph` of whatever describes one.
+
+    Parameters
+    ----------
+    data
+        A `Graph`; a square SciPy sparse adjacency matrix (row points to column); an ``edge_index`` of shape
+        (2, n_edges) as NumPy array or torch tensor; a NetworkX graph; a PyG ``Data``; or a pair
+        ``(adjacency_or_edge_index, features)``.
+    features : array or sparse matrix of shape (n, n_features), or str
+        Dense or sparse, kept as it is but for the precision (32 bit). For NetworkX also the name of a node attribute.
+    edge_weights : array of shape (n_edges,)
+        With an ``edge_index``; other inputs carry their own.
+    node_ids : sequence of n different names
+        Names of the nodes, in the order of the features' rows.
+    n_nodes : int
+        With an ``edge_index`` and no features: the number of nodes, if some at the end have no edge.
+    directed : bool
+        Keep directions. By default every edge gets its reverse (a `Graph` keeps what it is); of two different weights
+        the larger counts.
+    need_features : bool
+        Refuse a graph without features.
+
+    Returns
+    -------
+    Graph
+        Its ``notes`` say what was merged, removed or added.
+
+    Raises
+    ------
+    ValueError
+        On anything that is not a graph, with the way out.
+    """
+    if isinstance(data, tuple) and len(data) == 2:
+        if features is not None:
+            raise ValueError("features were given twice: in the pair and as an argument; give them once")
+        data, features = data
+    if isinstance(data, Graph):
+        graph = _from_graph(data, features, node_ids, directed)
+    elif sp.issparse(data):
+        graph = _from_adjacency(data, features, node_ids, bool(directed))
+    elif _is_networkx(data):
+        graph = _from_networkx(data, features, directed)
+    elif hasattr(data, "edge_index") and hasattr(data, "num_nodes"):
+        graph = _from_pyg(data, features, node_ids, bool(directed))
+    else:
+        graph = _from_edge_index(data, features, edge_weights, node_ids, n_nodes, bool(directed))
+    if need_features and graph.features is None:
+        raise ValueError(
+            "the graph has no features and this method needs them; pass features=, or structural ones made by "
+            "ccassg.structural_features(graph)"
+        )
+    return graph
+
+
+def check_features(features: Any, n_nodes: int | None = None) -> Features:
+    """Features as finite 32-bit floats, dense (C order) or CSR, one row per node; ValueError otherwise."""
+    if hasattr(features, "detach"):  # a torch tensor, without importing torch here
+        features = features.detach().cpu()
+        features = features.to_dense().numpy() if features.layout.__str__() != "torch.strided" else features.numpy()
+    if not sp.issparse(features):
+        try:
+            features = np.asarray(features)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"features cannot be read as an array: {error}") from None
+    if features.ndim != 2:
+        raise ValueError(f"features must have two dimensions (nodes, features), got shape {features.shape}")
+    if features.shape[1] == 0:
+        raise ValueError(f"features must have at least one column, got shape {features.shape}; leave them out instead")
+    if n_nodes is not None and features.shape[0] != n_nodes:
+        raise ValueError(f"features has {features.shape[0]} rows, but the graph has {n_nodes} nodes; give one row each")
+    if features.dtype.kind not in "biuf":
+        raise ValueError(f"features must be numeric, got dtype {features.dtype}; encode text and categories first")
+    matrix: Features
+    with np.errstate(over="ignore"):
+        if sp.issparse(features):
+            matrix = sp.csr_array(features, dtype=np.float32)
+            if not matrix.has_canonical_format:
+                matrix = matrix.copy() if matrix is features else matrix
+                matrix.sum_duplicates()
+            values = matrix.data
+        else:
+            matrix = values = np.ascontiguousarray(features, dtype=np.float32)
+    _require_finite("features", values)
+    return matrix
+
+
+def _from_graph(graph: Graph, features: Any, node_ids: Any, directed: bool | None) -> Graph:
+    changes: dict[str, Any] = {}
+    if features is not None:
+        changes["features"] = check_features(features, graph.n_nodes)
+    if node_ids is not None:
+        changes["ids"] = _check_ids(node_ids, graph.n_nodes)
+    if directed is False and graph.directed:
+        symmetric = _from_adjacency(graph.adjacency(), graph.features, graph.ids, False)
+        weights = None if graph.weights is None else symmetric.weights
+        graph = dataclasses.replace(symmetric, weights=weights, notes=graph.notes + symmetric.notes)
+    return dataclasses.replace(graph, **changes) if changes else graph
+
+
+def _from_adjacency(matrix: Any, features: Any, node_ids: Any, directed: bool) -> Graph:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"adjacency must be square, got shape {matrix.shape}; an edge list goes in as an array of shape (2, n_edges)"
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"adjacency must hold numbers, got dtype {matrix.dtype}")
+    coo = sp.coo_array(matrix)
+    weights = None if matrix.dtype == bool else coo.data
+    return _build(coo.row, coo.col, weights, int(matrix.shape[0]), features, node_ids, directed)
+
+
+def _from_edge_index(
+    data: Any, features: Any, weights: Any, node_ids: Any, n_nodes: int | None, directed: bool
+) -> Graph:
+    if hasattr(data, "detach"):
+        data = data.detach().cpu().numpy()
+    try:
+        edges = np.asarray(data)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"edge_index cannot be read as an array: {error}") from None
+    if edges.ndim != 2 or edges.shape[0] != 2 or (edges.dtype.kind not in "iu" and edges.size):
+        raise ValueError(
+            f"expected a Graph, a SciPy sparse matrix, an integer edge_index of shape (2, n_edges), a NetworkX graph or "
+            f"a PyG Data; got {type(data).__name__} of shape {edges.shape} and dtype {edges.dtype}. A dense adjacency "
+            f"goes in as scipy.sparse.csr_array(adjacency)"
+        )
+    edges = edges.astype(np.int64, copy=False)
+    if features is not None:
+        features = check_features(features)
+        n = int(features.shape[0])
+        if n_nodes is not None and n_nodes != n:
+            raise ValueError(f"n_nodes is {n_nodes}, but features has {n} rows; they must agree")
+    elif n_nodes is not None:
+        n = _count(n_nodes)
+    elif node_ids is not None:
+        n = len(node_ids)
+    else:
+        n = int(edges.max(initial=-1)) + 1
+    if weights is not None:
+        weights = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights)
+        if weights.shape != (edges.shape[1],):
+            raise ValueError(
+                f"edge_weights has shape {weights.shape}, but there are {edges.shape[1]} edges; give one each"
+            )
+    return _build(edges[0], edges[1], weights, n, features, node_ids, directed)
+
+
+def _from_networkx(data: Any, features: Any, directed: bool | None) -> Graph:
+    names = list(data.nodes)
+    position = {name: i for i, name in enumerate(names)}
+    edges = list(data.edges(data="weight"))
+    rows = np.fromiter((position[u] for u, _, _ in edges), np.int64, len(edges))
+    cols = np.fromiter((position[v] for _, v, _ in edges), np.int64, len(edges))
+    values = [weight for _, _, weight in edges]
+    weights = None
+    if values and all(value is not None for value in values):
+        weights = np.asarray(values)
+    elif any(value is not None for value in values):
+        missing = sum(value is None for value in values)
+        raise ValueError(
+            f"{missing} of {len(values)} edges have no 'weight' attribute; give it to all edges or to none"
+        )
+    if isinstance(features, str):
+        rows_of = data.nodes(data=features)
+        lacking = [name for name, row in rows_of if row is None]
+        if lacking:
+            raise ValueError(f"{len(lacking)} nodes have no attribute {features!r}, first {lacking[0]!r}")
+        features = np.asarray([np.ravel(row) for _, row in rows_of])
+    if not data.is_directed():  # NetworkX lists an undirected edge once
+        rows, cols = np.concatenate([rows, cols]), np.concatenate([cols, rows])
+        loops = rows[: len(edges)] == cols[: len(edges)]
+        once = np.concatenate([np.ones(len(edges), bool), ~loops])
+        rows, cols = rows[once], cols[once]
+        weights = None if weights is None else np.concatenate([weights, weights])[once]
+        directed = False
+    return _build(rows, cols, weights, len(names), features, names, bool(directed))
+
+
+def _from_pyg(data: Any, features: Any, node_ids: Any, directed: bool) -> Graph:
+    if data.edge_index is None:
+        raise ValueError("the PyG Data has no edge_index; call it on a homogeneous graph with edges")
+    edges = data.edge_index.detach().cpu().numpy()
+    weights = getattr(data, "edge_weight", None)
+    if weights is None and getattr(data, "edge_attr", None) is not None and data.edge_attr.ndim == 1:
+        weights = data.edge_attr
+    if features is None:
+        features = data.x
+    return _from_edge_index(
+        edges, features, weights, node_ids, None if features is not None else data.num_nodes, directed
+    )
+
+
+def _build(
+    rows: Array, cols: Array, weights: Array | None, n: int, features: Any, node_ids: Any, directed: bool
+) -> Graph:
+    """Check the parts, merge, drop loops, symmetrise, and say so."""
+    if n == 0:
+        raise ValueError("the graph is empty (0 nodes); give at least one node")
+    for end in (rows, cols):
+        if end.size and (end.min() < 0 or end.max() >= n):
+            bad = end[(end < 0) | (end >= n)][0]
+            raise ValueError(f"an edge names node {bad}, but nodes are 0 .. {n - 1}; check the index or pass n_nodes")
+    notes: list[str] = []
+    if weights is not None:
+        if weights.dtype.kind not in "biuf":
+            raise ValueError(f"edge weights must be numeric, got dtype {weights.dtype}")
+        with np.errstate(over="ignore"):
+            weights = weights.astype(np.float32)
+        _require_finite("edge weights", weights)
+        if weights.size and weights.min() < 0:
+            raise ValueError(f"edge weights must not be negative, got {weights.min():g}; shift or drop those edges")
+    keep = rows != cols
+    if n_loops := int(keep.size - keep.sum()):
+        notes.append(f"removed {n_loops:,} self-loops (every node gets its own inside the encoder)")
+    if weights is not None and (n_zero := int((keep & (weights == 0)).sum())):
+        keep &= weights != 0
+        notes.append(f"removed {n_zero:,} edges of weight 0")
+    if not keep.all():
+        rows, cols = rows[keep], cols[keep]
+        weights = None if weights is None else weights[keep]
+    # One byte per edge is enough for a pattern; sums may wrap around, only presence counts.
+    data = np.ones(len(rows), np.uint8) if weights is None else weights
+    matrix = sp.coo_array((data, (rows, cols)), shape=(n, n)).tocsr()
+    if n_merged := len(rows) - matrix.nnz:
+        how = "" if weights is None else ", their weights added"
+        notes.append(f"merged {n_merged:,} repeated edges{how}")
+    if not directed:
+        before = matrix.nnz
+        reverse = matrix.T.tocsr()
+        matrix = _union(matrix, reverse) if weights is None else matrix.maximum(reverse).tocsr()
+        if n_added := matrix.nnz - before:
+            notes.append(f"added the reverse of {n_added:,} directed edges")
+    matrix.sort_indices()
+    if weights is not None:
+        _require_finite("edge weights", matrix.data)
+        if (matrix.data == 1).all():
+            weights = None
+    return Graph(
+        indptr=matrix.indptr.astype(np.int64),
+        indices=matrix.indices.astype(np.int32 if n < 2**31 else np.int64, copy=False),
+        weights=None if weights is None else matrix.data,
+        features=None if features is None else check_features(features, n),
+        ids=None if node_ids is None else _check_ids(node_ids, n),
+        directed=directed,
+        notes=tuple(notes),
+    )
+
+
+def _union(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
+    a.data[:] = 1
+    b.data[:] = 1
+    return (a + b).tocsr()
+
+
+def _check_ids(ids: Any, n: int) -> Array:
+    if isinstance(ids, np.ndarray):
+        array = ids
+    else:
+        names: Sequence[Any] = list(ids)
+        array = np.asarray(names) if all(isinstance(name, (str, int, np.integer)) for name in names) else np.empty(0)
+        same_kind = len({isinstance(name, str) for name in names}) == 1
+        if array.shape != (len(names),) or not same_kind:
+            array = np.empty(len(names), dtype=object)
+            array[:] = names
+    if array.shape != (n,):
+        raise ValueError(f"node_ids has {len(array)} entries, but the graph has {n} nodes; give one each")
+    if len(set(array.tolist())) != n:
+        first = next(name for i, name in enumerate(array.tolist()) if name in array.tolist()[:i])
+        raise ValueError(f"node_ids must all be different, {first!r} occurs more than once")
+    return array
+
+
+def _require_finite(name: str, values: Array) -> None:
+    if values.size and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        bad = np.argwhere(~np.isfinite(values))
+        where = tuple(int(i) for i in bad[0])
+        raise ValueError(
+            f"{name} must be finite 32-bit numbers, got {len(bad)} that are not (NaN, infinite or beyond 3e38; the first "
+            f"at {where}); impute, drop or rescale them"
+        )
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise ValueError(f"n_nodes must be a non-negative integer, got {value!r}")
+    return int(value)
+
+
+def _is_networkx(data: Any) -> bool:
+    return type(data).__module__.split(".")[0] == "networkx" or (
+        hasattr(data, "is_multigraph") and hasattr(data, "nodes")
+    )

@@ -1,0 +1,1 @@
+"""The user's own files and objects in, embedding files out."""

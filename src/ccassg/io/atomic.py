@@ -1,0 +1,108 @@
+"""Files that are either the old ones or the new ones, never half of either.
+
+What is written goes to a temporary file in the same folder, is forced to the disk and then renamed over the target. A
+process killed on the way leaves the earlier file untouched (and at worst a stray ``.ccassg-*.tmp`` beside it).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path to write to; on success it becomes ``path``, on any failure it is removed.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to make or to replace. Its folder must exist.
+
+    Yields
+    ------
+    Path
+        An empty file in the same folder, for libraries that want a name.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, in one sentence, with the ``errno`` of the cause.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        # Renaming over a folder fails late; renaming over a device (/dev/null) would destroy it.
+        kind = "a folder" if target.is_dir() else "not a regular file"
+        raise _sentence(target, FileExistsError(17, f"it is {kind}; name a file"))
+    temporary = target.with_name(f".ccassg-{secrets.token_hex(8)}.tmp")
+    try:
+        # Not tempfile: its files are private to the user, and a renamed one would stay so.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, target)
+        _sync(target.parent)
+    except OSError as error:
+        raise _sentence(target, error) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "wb", encoding: str | None = None) -> Iterator[IO[Any]]:
+    """Open a file for writing that takes the place of ``path`` only when the block ends without an error.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to make or to replace.
+    mode : {"wb", "w"}
+        Bytes or text; text is UTF-8 with ``\\n`` line ends unless ``encoding`` says otherwise.
+
+    Yields
+    ------
+    file object
+        Open for writing.
+    """
+    if mode not in ("wb", "w"):
+        raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}")
+    text = {} if mode == "wb" else {"encoding": encoding or "utf-8", "newline": "\n"}
+    with atomic_path(path) as temporary, open(temporary, mode, **text) as file:  # type: ignore[call-overload]
+        yield file
+
+
+def write_bytes_atomic(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
+    """Write the bytes as the file ``path``, whole or not at all."""
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+def _sync(path: Path) -> None:
+    """Force a file, or the names in a folder, to the disk."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:  # some systems do not open folders
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # File systems that cannot sync a folder say EINVAL; a real failure (EIO, ENOSPC) must be heard.
+        if error.errno != 22:
+            raise
+    finally:
+        os.close(handle)
+
+
+def _sentence(target: Path, error: OSError) -> OSError:
+    """The same kind of error, as one sentence naming the file."""
+    reason = error.strerror or str(error)
+    if isinstance(error, FileNotFoundError) and not target.parent.exists():
+        reason = f"the folder {target.parent} does not exist; make it first"
+    made = type(error)(f"cannot write {target}: {reason}")
+    made.errno = error.errno
+    return made

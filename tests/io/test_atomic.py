@@ -1,0 +1,85 @@
+"""Atomic files: whole or not at all, earlier ones untouched."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from ccassg.io.atomic import atomic_path, atomic_write, write_bytes_atomic
+
+
+def test_bytes_and_text_arrive_whole(tmp_path):
+    write_bytes_atomic(tmp_path / "a.bin", b"\x00\xff")
+    assert (tmp_path / "a.bin").read_bytes() == b"\x00\xff"
+    with atomic_write(tmp_path / "b.txt", "w") as file:
+        file.write("Zürich\n")
+    assert (tmp_path / "b.txt").read_bytes() == "Zürich\n".encode()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.bin", "b.txt"]
+
+
+def test_target_appears_only_at_the_end(tmp_path):
+    target = tmp_path / "a.bin"
+    target.write_bytes(b"old")
+    with atomic_write(target) as file:
+        file.write(b"new")
+        file.flush()
+        assert target.read_bytes() == b"old"
+    assert target.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_failure_keeps_the_earlier_file_and_no_rest(tmp_path, error):
+    target = tmp_path / "a.bin"
+    target.write_bytes(b"old")
+    with pytest.raises(error), atomic_write(target) as file:  # noqa: PT012
+        file.write(b"half")
+        raise error
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_kill_keeps_the_earlier_file(tmp_path):
+    target = tmp_path / "a.bin"
+    target.write_bytes(b"old")
+    code = (
+        "import os, sys\nfrom ccassg.io.atomic import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(target)], check=False).returncode == -9
+    assert target.read_bytes() == b"old"
+    write_bytes_atomic(target, b"new")  # a stray temporary file is in nobody's way
+    assert target.read_bytes() == b"new"
+
+
+def test_full_disk_is_one_sentence(tmp_path):
+    target = tmp_path / "a.bin"
+    target.write_bytes(b"old")
+    with pytest.raises(OSError, match=r"cannot write .*a\.bin: No space left on device") as caught, atomic_path(target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.errno == errno.ENOSPC
+    assert "\n" not in str(caught.value)
+    assert target.read_bytes() == b"old"
+
+
+def test_missing_folder_folder_and_device_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist; make it first"):
+        write_bytes_atomic(tmp_path / "no" / "a.bin", b"")
+    with pytest.raises(OSError, match="it is a folder"):
+        write_bytes_atomic(tmp_path, b"")
+    with pytest.raises(OSError, match="not a regular file"):
+        write_bytes_atomic(os.devnull, b"")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+def test_permissions_follow_the_umask(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    write_bytes_atomic(tmp_path / "atomic", b"")
+    assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_mode_is_checked(tmp_path):
+    with pytest.raises(ValueError, match="mode must be"), atomic_write(tmp_path / "a", "ab"):
+        pass

@@ -1,0 +1,146 @@
+"""A graph with classes, and how its nodes are divided into training, validation and test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ccassg.datasets.cards import Card
+from ccassg.graph import Graph
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three disjoint sets of labelled nodes, as int64 indices."""
+
+    train: Indices
+    val: Indices
+    test: Indices
+
+    def __repr__(self) -> str:
+        return f"Split(train: {len(self.train):,}, val: {len(self.val):,}, test: {len(self.test):,})"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A graph, the classes of its nodes, and where it comes from.
+
+    Attributes
+    ----------
+    name : str
+        As given to `load_dataset`.
+    graph : Graph
+        Undirected.
+    y : int64 array of shape (n,)
+        The class of each node, -1 where it is not known.
+    class_names : tuple of str
+        Their names.
+    card : Card
+        Source, licence, citation and counts.
+    public_split : Split, or None
+        The split that came with the data.
+    """
+
+    name: str
+    graph: Graph
+    y: Indices
+    class_names: tuple[str, ...]
+    card: Card
+    public_split: Split | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+    def split(
+        self,
+        seed: int = 0,
+        *,
+        kind: Literal["public", "random"] | None = None,
+        label_rate: float | None = None,
+        n_val: int = 500,
+        n_test: int = 1000,
+    ) -> Split:
+        """Divide the labelled nodes.
+
+        Parameters
+        ----------
+        seed : int
+            Of the random splits; the public split is the same for every seed.
+        kind : {"public", "random"}, optional
+            By default the public split where there is one, else random: 10 % train, 10 % validation, 80 % test.
+        label_rate : float in (0, 1), optional
+            Train on this share of all nodes instead, drawn at random but for one thing: where a class would be left
+            out although there is room for it, one of its nodes takes the place of a node of a class that has several.
+        n_val, n_test : int
+            With ``label_rate``: the sizes of the other two sets, drawn at random from the rest. The paper names
+            1000 test nodes; it does not say on which nodes it chose the probe's epoch, so 500 are set apart for that.
+
+        Returns
+        -------
+        Split
+            Never contains a node without label.
+        """
+        if label_rate is not None:
+            if kind is not None:
+                raise ValueError(f"give kind or label_rate, not both: got kind={kind!r} and label_rate={label_rate!r}")
+            return _label_rate_split(self.y, label_rate, n_val, n_test, seed)
+        if kind is None:
+            kind = "random" if self.public_split is None else "public"
+        if kind == "random":
+            return _random_split(self.y, seed)
+        if kind != "public":
+            raise ValueError(f"kind must be 'public' or 'random', got {kind!r}")
+        if self.public_split is None:
+            raise ValueError(f"{self.name} has no public split; use kind='random' with a seed")
+        return self.public_split
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name}: {self.graph!r}, classes: {self.n_classes})"
+
+
+def _random_split(y: Indices, seed: int) -> Split:
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(y >= 0))
+    tenth = len(order) // 10
+    return Split(np.sort(order[:tenth]), np.sort(order[tenth : 2 * tenth]), np.sort(order[2 * tenth :]))
+
+
+def _label_rate_split(y: Indices, label_rate: Any, n_val: int, n_test: int, seed: int) -> Split:
+    if not 0 < label_rate < 1:
+        raise ValueError(f"label_rate must be in (0, 1), got {label_rate!r}; 1 % of the nodes is 0.01")
+    if n_val < 0 or n_test < 1:
+        raise ValueError(f"n_val must be at least 0 and n_test at least 1, got {n_val} and {n_test}")
+    labelled = np.flatnonzero(y >= 0)
+    n_train = round(label_rate * len(y))
+    if n_train < 1:
+        raise ValueError(f"label_rate {label_rate:g} of {len(y):,} nodes is less than one node; raise it")
+    if n_train + n_val + n_test > len(labelled):
+        raise ValueError(
+            f"{n_train} train, {n_val} validation and {n_test} test nodes are more than the {len(labelled):,} labelled "
+            "ones; lower label_rate, n_val or n_test"
+        )
+    order = np.random.default_rng(seed).permutation(labelled)
+    _swap_in_missing_classes(order, y, n_train)
+    n_rest = n_train + n_test
+    return Split(np.sort(order[:n_train]), np.sort(order[n_rest : n_rest + n_val]), np.sort(order[n_train:n_rest]))
+
+
+def _swap_in_missing_classes(order: Indices, y: Indices, n_train: int) -> None:
+    """Exchange nodes so that the first ``n_train`` cover as many classes as they can; in place."""
+    classes = y[order]
+    counts = np.bincount(classes[:n_train], minlength=int(y.max()) + 1)
+    for missing in np.setdiff1d(classes, classes[:n_train]):
+        spare = np.flatnonzero(counts[classes[:n_train]] > 1)
+        if len(spare) == 0:
+            return
+        leaves, enters = spare[-1], n_train + np.flatnonzero(classes[n_train:] == missing)[0]
+        counts[classes[leaves]] -= 1
+        counts[missing] += 1
+        order[[leaves, enters]] = order[[enters, leaves]]
+        classes[[leaves, enters]] = classes[[enters, leaves]]

@@ -1,0 +1,79 @@
+"""From a name to a dataset: where the files lie, and who reads them. Nothing here opens a connection."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ccassg.datasets.benchmark import read_benchmark
+from ccassg.datasets.cards import DATASETS
+from ccassg.datasets.cora import read_cora
+from ccassg.datasets.dataset import Dataset
+from ccassg.datasets.planetoid import read_planetoid
+from ccassg.datasets.sources import FILES
+
+
+def load_dataset(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load one of the seven graphs of the paper.
+
+    Parameters
+    ----------
+    name : str
+        ``cora``, ``citeseer``, ``pubmed``, ``computers``, ``photo``, ``cs`` or ``physics``.
+    data_dir : path, optional
+        A folder with the files: ``NAME/ind.NAME.*`` for Planetoid's, ``*.npz`` for the others. By default the
+        environment variable ``CCASSG_DATA``. Cora is part of the package; what is not in the folder is taken from the
+        cache (see `cache_folder`).
+
+    Returns
+    -------
+    Dataset
+        Features sparse; rows of Cora, Citeseer and Pubmed sum to 1, those of the others are raw.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or a file that is not what it should be.
+    FileNotFoundError
+        If the files are nowhere; it says how to get them. Loading never downloads.
+    """
+    check_name(name)
+    if name == "cora":
+        return read_cora()
+    folder = find_folder(name, data_dir)
+    if folder is None:
+        looked = " and ".join(str(place) for place in search_path(data_dir))
+        raise FileNotFoundError(f"{name} is not in {looked}; get it with: ccassg datasets fetch {name}")
+    first = folder / FILES[name][0].path
+    return read_benchmark(first, name) if first.suffix == ".npz" else read_planetoid(first.parent, name)
+
+
+def find_folder(name: str, data_dir: str | os.PathLike[str] | None = None) -> Path | None:
+    """The first folder of `search_path` that holds every file of the dataset; None for an embedded or missing one."""
+    files = FILES.get(name, ())
+    for folder in search_path(data_dir):
+        if files and all((folder / file.path).is_file() for file in files):
+            return folder
+    return None
+
+
+def search_path(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
+    """The folders where files are looked for: ``data_dir`` or else ``CCASSG_DATA``, then the cache."""
+    given = data_dir if data_dir is not None else os.environ.get("CCASSG_DATA")
+    return ([Path(given).expanduser()] if given else []) + [cache_folder()]
+
+
+def cache_folder() -> Path:
+    """Where fetched files are kept: the environment variable ``CCASSG_CACHE``, else the system's cache for ccassg."""
+    if given := os.environ.get("CCASSG_CACHE"):
+        return Path(given).expanduser()
+    import pooch  # not needed by those who only use Cora or their own graph
+
+    return Path(pooch.os_cache("ccassg"))
+
+
+def check_name(name: Any) -> None:
+    """ValueError unless it is the name of a dataset."""
+    if name not in DATASETS:
+        raise ValueError(f"there is no dataset {name!r}; choose from {', '.join(DATASETS)}")

@@ -35,8 +35,8 @@ _ADMITTED: dict[tuple[str, str], Any] = {
 def read_planetoid(folder: Path, name: str) -> Dataset:
     """Read the eight files ``ind.NAME.*`` in ``folder``.
 
-    Test nodes are stored apart and out of order; numbers that no file mentions (15 of Citeseer) become nodes without
-    features, label or edge.
+    Test nodes are stored apart and out of order. Nodes that only the graph mentions (15 of Citeseer, each with an edge
+    or two) have no features and no label.
     """
     x, tx = (_features(folder / f"ind.{name}.{part}") for part in ("allx", "tx"))
     y, ty = (_labels(folder / f"ind.{name}.{part}") for part in ("ally", "ty"))

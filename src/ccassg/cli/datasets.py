@@ -1,0 +1,143 @@
+"""`ccassg datasets`: what there is and what is cached; `ccassg datasets fetch NAME`: get it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ccassg.cli.app import JsonFile, app, console, write_json
+from ccassg.datasets import CARDS, DATASETS
+from ccassg.datasets.cora import embedded_file
+from ccassg.datasets.load import find_folder, search_path
+from ccassg.datasets.sources import FILES
+
+datasets_app = typer.Typer(
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(datasets_app, name="datasets")
+
+DataDir = Annotated[
+    Path | None, typer.Option(help="Folder with the files; by default the environment variable CCASSG_DATA.")
+]
+
+
+@datasets_app.callback()
+def list_datasets(context: typer.Context, data_dir: DataDir = None, json_file: JsonFile = None) -> None:
+    """List the datasets: counts, size, licence, and whether they are on this machine.
+
+    Example: ccassg datasets --json datasets.json
+    """
+    if context.invoked_subcommand is not None:
+        return
+    rows = [_describe(name, data_dir) for name in DATASETS]
+    write_json(json_file, rows)
+    _print_table(rows)
+
+
+@datasets_app.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"Any of {', '.join(DATASETS)}; or all.")],
+    folder: Annotated[Path | None, typer.Option(help="Put the files here instead of the cache.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of a mirror: a folder with the same files.")] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Download datasets and check them. An interrupted download continues where it broke.
+
+    Example: ccassg datasets fetch citeseer pubmed
+    """
+    from ccassg.datasets.download import fetch_dataset
+    from ccassg.datasets.load import check_name
+
+    wanted = list(DATASETS) if names == ["all"] else names
+    for name in wanted:
+        check_name(name)
+    fetched: dict[str, list[str]] = {}
+    for name in wanted:
+        with _progress() as bar:
+            tasks: dict[str, Any] = {}
+
+            def on_bytes(file: str, done: int, total: int, bar: Any = bar, tasks: dict[str, Any] = tasks) -> None:
+                if file not in tasks:
+                    tasks[file] = bar.add_task(file)
+                bar.update(tasks[file], completed=done, total=total or None)
+
+            paths = fetch_dataset(name, folder=folder, base_url=base_url, progress=on_bytes)
+        fetched[name] = [str(path) for path in paths]
+        if paths:
+            _say(f"{name}: {len(paths)} {'file' if len(paths) == 1 else 'files'} in {paths[0].parent}")
+        else:
+            _say(f"{name}: part of the package, nothing to fetch")
+    write_json(json_file, fetched)
+
+
+def _describe(name: str, data_dir: Path | None) -> dict[str, Any]:
+    """One row of the list, ready for JSON."""
+    card, folder = CARDS[name], find_folder(name, data_dir)
+    where, paths = "not fetched", []
+    if name == "cora":
+        where, paths = "embedded", [Path(str(embedded_file()))]
+    elif folder is not None:
+        where = "cached" if folder == search_path(data_dir)[-1] else str(folder)
+        paths = [folder / file.path for file in FILES[name]]
+    return {
+        "name": name,
+        "title": card.title,
+        "nodes": card.n_nodes,
+        "edges": card.n_edges,
+        "features": card.n_features,
+        "classes": card.n_classes,
+        "feature_density": round(card.feature_density, 5),
+        "memory_bytes": card.memory_bytes,
+        "file_bytes": sum(path.stat().st_size for path in paths) or None,
+        "licence": card.licence,
+        "source": card.source,
+        "citation": card.citation,
+        "split": card.split,
+        "where": where,
+        "available": where != "not fetched",
+    }
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    """A table on a terminal, aligned plain lines elsewhere."""
+    columns = ("name", "nodes", "edges", "features", "classes", "size", "licence", "where")
+    cells = []
+    for row in rows:
+        counts = (f"{row[key]:,}" for key in columns[1:5])
+        size = f"{row['memory_bytes'] / 1e6:.1f} MB"
+        cells.append([row["name"], *counts, size, row["licence"].split(" (")[0], row["where"]])
+    if console.is_terminal:
+        from rich.table import Table
+
+        table = Table(caption="edges in both directions; size in memory; ccassg datasets fetch NAME downloads")
+        for i, column in enumerate(columns):
+            table.add_column(column, justify="right" if 1 <= i <= 5 else "left")
+        for line in cells:
+            table.add_row(*line)
+        console.print(table)
+        return
+    lines = [list(columns), *cells]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    for line in lines:
+        padded = [f"{cell:{'>' if 1 <= i <= 5 else '<'}{widths[i]}}" for i, cell in enumerate(line)]
+        _say("  ".join(padded).rstrip())
+
+
+def _progress() -> Any:
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,48 @@
+"""Real datasets for the tests: the folder CCASSG_DATA, else ../shared/data, else the user's cache."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ccassg.datasets import Dataset, load_dataset
+
+PROJECT = Path(__file__).parents[1]
+
+
+def _data_dir() -> Path:
+    return Path(os.environ.get("CCASSG_DATA") or PROJECT.parent / "shared" / "data")
+
+
+@functools.cache
+def _load(name: str) -> Dataset | None:
+    try:
+        return load_dataset(name, data_dir=_data_dir())
+    except FileNotFoundError:
+        return None
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder with the dataset files; skips the test where there is none."""
+    folder = _data_dir()
+    if not folder.is_dir():
+        pytest.skip(f"no dataset files: {folder} is not there and CCASSG_DATA names no other folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dataset() -> Callable[[str], Dataset]:
+    """A function from a name to the real dataset, loaded once; skips the test where its files are missing."""
+
+    def load(name: str) -> Dataset:
+        data = _load(name)
+        if data is None:
+            pytest.skip(f"the files of {name} are not here; get them with: ccassg datasets fetch {name}")
+        return data
+
+    return load

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+
+from ccassg.datasets import CARDS, Dataset, load_dataset
+from ccassg.graph import as_graph
+
+
+@pytest.fixture(scope="module")
+def cora():
+    return load_dataset("cora")
+
+
+def toy(y):
+    y = np.asarray(y)
+    names = tuple(f"c{i}" for i in range(y.max() + 1))
+    return Dataset("toy", as_graph(np.zeros((2, 0), int), n_nodes=len(y)), y, names, CARDS["cora"])
+
+
+def parts(split):
+    return [split.train, split.val, split.test]
+
+
+def check_disjoint(split, y):
+    every = np.concatenate(parts(split))
+    assert all(part.dtype == np.int64 for part in parts(split))
+    assert len(np.unique(every)) == len(every)
+    assert (y[every] >= 0).all()
+
+
+def test_public_split_ignores_the_seed(cora):
+    for a, b in zip(parts(cora.split(0)), parts(cora.split(7)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    check_disjoint(cora.split(), cora.y)
+    assert np.bincount(cora.y[cora.split().train]).tolist() == [20] * 7
+
+
+def test_random_split_is_seeded_and_covers_the_labelled_nodes(cora):
+    split = cora.split(3, kind="random")
+    check_disjoint(split, cora.y)
+    assert [len(part) for part in parts(split)] == [270, 270, 2168]
+    np.testing.assert_array_equal(split.train, cora.split(3, kind="random").train)
+    assert not np.array_equal(split.train, cora.split(4, kind="random").train)
+
+
+def test_random_split_is_the_published_one():
+    """Seeds are part of a result: the same seed must give the same nodes in every release."""
+    assert toy([0] * 50).split(0).train.tolist() == [2, 4, 18, 23, 36]
+
+
+def test_random_split_leaves_out_nodes_without_label():
+    y = np.zeros(100, np.int64)
+    y[::2] = -1
+    split = toy(y).split(0)
+    check_disjoint(split, y)
+    assert [len(part) for part in parts(split)] == [5, 5, 40]
+
+
+@pytest.mark.parametrize(("rate", "n_train"), [(0.01, 27), (0.02, 54), (0.05, 135)])
+@pytest.mark.parametrize("seed", range(5))
+def test_label_rate_counts_all_nodes_and_covers_the_classes(cora, rate, n_train, seed):
+    split = cora.split(seed, label_rate=rate)
+    check_disjoint(split, cora.y)
+    assert [len(part) for part in parts(split)] == [n_train, 500, 1000]
+    assert set(cora.y[split.train]) == set(range(7))
+    assert not np.array_equal(split.test, cora.split(seed + 1, label_rate=rate).test)
+
+
+def test_label_rate_on_the_smallest_rate_of_the_paper(dataset):
+    pubmed = dataset("pubmed")
+    for seed in range(20):
+        split = pubmed.split(seed, label_rate=0.0005)
+        assert [len(part) for part in parts(split)] == [10, 500, 1000]
+        assert set(pubmed.y[split.train]) == {0, 1, 2}
+
+
+def test_label_rate_never_takes_unlabelled_nodes(dataset):
+    citeseer = dataset("citeseer")
+    for seed in range(5):
+        check_disjoint(citeseer.split(seed, label_rate=0.05, n_val=1000, n_test=2000), citeseer.y)
+
+
+def test_rare_class_gets_its_node_and_the_rest_stays_random():
+    y = np.array([0] * 95 + [1] * 4 + [2])
+    for seed in range(20):
+        split = toy(y).split(seed, label_rate=0.05, n_val=5, n_test=50)
+        assert set(y[split.train]) == {0, 1, 2}
+        check_disjoint(split, y)
+
+
+def test_fewer_nodes_than_classes_is_no_error():
+    y = np.arange(100) % 10
+    split = toy(y).split(0, label_rate=0.04, n_val=0, n_test=50)
+    assert len(set(y[split.train])) == len(split.train) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"label_rate": 1.5}, r"label_rate must be in \(0, 1\), got 1.5"),
+        ({"label_rate": 0}, "label_rate must be in"),
+        ({"label_rate": 1e-6}, "less than one node"),
+        ({"label_rate": 0.5, "n_test": 2000}, "more than the 2,708 labelled"),
+        ({"label_rate": 0.1, "n_test": 0}, "n_test at least 1"),
+        ({"label_rate": 0.1, "kind": "random"}, "not both"),
+        ({"kind": "fixed"}, "kind must be 'public' or 'random', got 'fixed'"),
+    ],
+)
+def test_bad_arguments(cora, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        cora.split(0, **arguments)
+
+
+def test_no_public_split_says_so():
+    with pytest.raises(ValueError, match="toy has no public split"):
+        toy([0, 1]).split(kind="public")
+
+
+def test_frozen_and_readable(cora):
+    with pytest.raises(AttributeError):
+        cora.y = None
+    with pytest.raises(AttributeError):
+        cora.split().train = None
+    assert repr(cora).startswith("Dataset(cora: Graph(nodes: 2,708")
+    assert repr(cora.split()) == "Split(train: 140, val: 500, test: 1,000)"

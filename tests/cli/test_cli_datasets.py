@@ -30,12 +30,14 @@ def test_list_is_plain_when_piped():
 
 
 def test_list_is_a_table_on_a_terminal(monkeypatch):
-    terminal = Console(force_terminal=True, width=120, record=True)
+    terminal = Console(force_terminal=True, width=80, record=True)
     monkeypatch.setattr(command, "console", terminal)
     assert run(app, ["datasets"]).exit_code == 0
     text = terminal.export_text()
-    assert "┃ name " in text
-    assert "495,924" in text
+    assert "ccassg datasets fetch NAME downloads" in text
+    for name in DATASETS:
+        assert sum(line.startswith(f"{name} ") for line in text.splitlines()) == 1
+    assert "…" not in text
 
 
 def test_list_as_json(tmp_path, empty_cache):

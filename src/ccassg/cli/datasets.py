@@ -112,9 +112,14 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     if console.is_terminal:
         from rich.table import Table
 
-        table = Table(caption="edges in both directions; size in memory; ccassg datasets fetch NAME downloads")
+        # Without lines between the columns the table fits a terminal of 80.
+        table = Table(
+            box=None,
+            pad_edge=False,
+            caption="edges in both directions; size in memory; ccassg datasets fetch NAME downloads",
+        )
         for i, column in enumerate(columns):
-            table.add_column(column, justify="right" if 1 <= i <= 5 else "left")
+            table.add_column(column, justify="right" if 1 <= i <= 5 else "left", no_wrap=column != "where")
         for line in cells:
             table.add_row(*line)
         console.print(table)

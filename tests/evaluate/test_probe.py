@@ -4,9 +4,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, f1_score
 
 from ccassg.evaluate import linear_probe
+from ccassg.evaluate.probe import C_GRID
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Thousands of tiny parallel regions crawl on a busy machine; the numbers do not depend on threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def make_split(train, val, test):
@@ -32,7 +43,7 @@ def plain_probe(z, y, split, seed, learning_rate=1e-2, weight_decay=1e-4, epochs
     train, val, test = (torch.from_numpy(part) for part in (split.train, split.val, split.test))
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        layer = torch.nn.Linear(z.shape[1], int(y.max()) + 1, dtype=z.dtype)
+        layer = torch.nn.Linear(z.shape[1], int(y.max()) + 1).to(z.dtype)
     optimizer = torch.optim.Adam(layer.parameters(), lr=learning_rate, weight_decay=weight_decay)
     best, best_epoch, weights = -1.0, 0, {}
     for epoch in range(1, epochs + 1):
@@ -95,8 +106,8 @@ class TestAgainstPlainPyTorch:
     def test_full_protocol_in_single_precision(self):
         z, y, rng = problem(4, n=400, d=32, dtype=np.float32)
         split = random_split(rng, 400, 40, 100, 200)
-        result = linear_probe(z, y, split, seeds=0)
-        epoch, val_accuracy, predicted = plain_probe(z, y, split, 0)
+        result = linear_probe(z, y, split, seeds=0, epochs=600)
+        _, val_accuracy, predicted = plain_probe(z, y, split, 0, epochs=600)
         # rounding may move a node on the boundary, not more
         assert result.val_accuracies[0] == pytest.approx(val_accuracy, abs=0.011)
         assert result.accuracies[0] == pytest.approx((predicted == y[split.test]).mean(), abs=0.011)
@@ -110,3 +121,171 @@ class TestAgainstPlainPyTorch:
         assert a.epochs == b.epochs
         assert a.val_accuracies == b.val_accuracies
         np.testing.assert_array_equal(a.predictions[0], b.predictions[0])
+
+    def test_chunks_of_runs_change_nothing(self, monkeypatch):
+        z, y, rng = problem()
+        splits = [random_split(rng, 120, 20, 30, 60) for _ in range(5)]
+        whole = linear_probe(z, y, splits, epochs=40)
+        monkeypatch.setattr("ccassg.evaluate.probe.CHUNK_BYTES", 1)  # two runs at a time
+        monkeypatch.setattr("ccassg.evaluate.probe.BLOCK_ROWS", 7)
+        parts = linear_probe(z, y, splits, epochs=40)
+        assert parts.as_dict() == whole.as_dict()
+        np.testing.assert_array_equal(np.stack(parts.predictions), np.stack(whole.predictions))
+
+    def test_first_of_equal_epochs_wins(self):
+        # Far apart classes: right from some early epoch on until the end.
+        z = np.array([[-9.0], [9.0]] * 3)
+        y = np.array([0, 1] * 3)
+        split = make_split([0, 1], [2, 3], [4, 5])
+        short, long = (linear_probe(z, y, split, seeds=range(4), epochs=epochs) for epochs in (150, 400))
+        assert short.val_accuracies == [1.0] * 4
+        assert short.epochs == long.epochs
+
+
+class TestResult:
+    def test_scores_agree_with_scikit_learn(self):
+        z, y, rng = problem(noise=3)
+        splits = [random_split(rng, 120, 20, 30, 60) for _ in range(3)]
+        result = linear_probe(z, y, splits, epochs=30)
+        expected = np.zeros((4, 4), int)
+        for i, split in enumerate(splits):
+            true, predicted = y[split.test], result.predictions[i]
+            assert result.accuracies[i] == pytest.approx((true == predicted).mean())
+            assert result.macro_f1[i] == pytest.approx(f1_score(true, predicted, average="macro"))
+            expected += confusion_matrix(true, predicted, labels=range(4))
+        np.testing.assert_array_equal(result.confusion, expected)
+        assert result.accuracy == pytest.approx(np.mean(result.accuracies))
+        assert result.std == pytest.approx(np.std(result.accuracies, ddof=1))
+
+    def test_as_dict_survives_json(self):
+        z, y, rng = problem()
+        result = linear_probe(z, y, random_split(rng, 120, 20, 30, 60), seeds=[1, 2], epochs=5)
+        back = json.loads(json.dumps(result.as_dict()))
+        assert back == result.as_dict()
+        assert back["n_runs"] == 2
+        assert linear_probe(z, y, random_split(rng, 120, 20, 30, 60), epochs=5).std == 0.0
+
+
+class TestRuns:
+    def test_same_seed_same_bits_and_global_generator_untouched(self):
+        z, y, rng = problem(dtype=np.float32)
+        split = random_split(rng, 120, 20, 30, 60)
+        before = torch.random.get_rng_state()
+        a, b = (linear_probe(z, y, split, seeds=[0, 1], epochs=40) for _ in range(2))
+        assert a.as_dict() == b.as_dict()
+        assert torch.equal(before, torch.random.get_rng_state())
+
+    def test_int_seed_counts_up(self):
+        z, y, rng = problem()
+        splits = [random_split(rng, 120, 20, 30, 60) for _ in range(2)]
+        assert (
+            linear_probe(z, y, splits, seeds=4, epochs=20).as_dict()
+            == linear_probe(z, y, splits, seeds=[4, 5], epochs=20).as_dict()
+        )
+
+    def test_forms_of_the_embedding_are_equal(self):
+        z, y, rng = problem()
+        split = random_split(rng, 120, 20, 30, 60)
+        expected = linear_probe(z, y, split, epochs=20).as_dict()
+        for form in (z[None], [z], torch.from_numpy(z), [torch.from_numpy(z)], z.tolist(), np.asfortranarray(z)):
+            given = linear_probe(form, torch.from_numpy(y), split, epochs=20).as_dict()
+            assert given["epochs"] == expected["epochs"]
+            assert given["accuracies"] == pytest.approx(expected["accuracies"])
+
+    def test_unlabelled_nodes_outside_the_split_are_ignored(self):
+        z, y, rng = problem()
+        split = random_split(rng, 120, 20, 30, 60)
+        hidden = y.copy()
+        hidden[np.setdiff1d(np.arange(120), np.concatenate([split.train, split.val, split.test]))] = -1
+        assert linear_probe(z, hidden, split, epochs=20).as_dict() == linear_probe(z, y, split, epochs=20).as_dict()
+
+    @pytest.mark.parametrize("solver", ["adam", "logistic"])
+    def test_one_class_in_train_is_predicted(self, solver):
+        z = problem()[0] / 100  # the bias decides
+        y = np.zeros(120, int)
+        y[-3:] = 1
+        split = make_split(range(20), range(20, 60), range(60, 120))
+        result = linear_probe(z, y, split, epochs=200, solver=solver)
+        assert (result.predictions[0] == 0).all()
+        assert result.accuracy == pytest.approx(57 / 60)
+
+    @pytest.mark.parametrize("solver", ["adam", "logistic"])
+    def test_standardizing_undoes_shift_and_scale(self, solver):
+        z, y, rng = problem()
+        split = random_split(rng, 120, 20, 30, 60)
+        moved = np.hstack([z * 100 + 7, np.full((120, 1), 3.0)])
+        flat = np.hstack([(z - z.mean(0)) / z.std(0), np.zeros((120, 1))])
+        a = linear_probe(moved, y, split, standardize=True, epochs=50, solver=solver)
+        b = linear_probe(flat, y, split, epochs=50, solver=solver)
+        np.testing.assert_array_equal(a.predictions[0], b.predictions[0])
+
+
+class TestLogistic:
+    def test_strength_is_chosen_on_validation(self):
+        z, y, rng = problem(noise=3)
+        split = random_split(rng, 120, 20, 30, 60)
+        result = linear_probe(z, y, split, solver="logistic")
+        scores = {
+            strength: LogisticRegression(C=strength, max_iter=1000).fit(z[split.train], y[split.train])
+            for strength in C_GRID
+        }
+        best = max(C_GRID, key=lambda strength: (scores[strength].score(z[split.val], y[split.val]), -strength))
+        assert result.strengths == [best]
+        assert result.val_accuracies[0] == pytest.approx(scores[best].score(z[split.val], y[split.val]))
+        assert result.accuracies[0] == pytest.approx(scores[best].score(z[split.test], y[split.test]))
+        assert result.epochs == []
+
+    def test_close_to_adam_on_an_easy_problem(self):
+        z, y, rng = problem(noise=0.3)
+        split = random_split(rng, 120, 20, 30, 60)
+        assert linear_probe(z, y, split, solver="logistic").accuracy == 1.0
+        assert linear_probe(z, y, split, epochs=300).accuracy > 0.9
+
+
+GOOD = {"train": [0, 1], "val": [2, 3], "test": [4, 5]}
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"train": []}, "split.train must be a list of at least one node"),
+            ({"val": np.zeros((1, 2), int)}, r"split.val .* got shape \(1, 2\)"),
+            ({"test": [4, 6]}, "names 1 nodes without a label"),
+            ({"test": [4, 7]}, "names node 7, but nodes are 0 .. 6"),
+            ({"val": [-2, 3]}, "names node -2"),
+            ({"test": [3, 4]}, "split.val and split.test share 1 nodes, first 3"),
+            ({"train": [True, False, True, True, True, True, True]}, "numpy.flatnonzero"),
+        ],
+    )
+    def test_splits(self, change, message):
+        split = make_split(**{**GOOD, **change}) if change != {"train": []} else make_split(np.zeros(0, int), [2], [4])
+        with pytest.raises(ValueError, match=message):
+            linear_probe(np.ones((7, 2)), [0, 1, 0, 1, 0, 1, -1], split)
+
+    @pytest.mark.parametrize(
+        ("z", "y", "settings", "message"),
+        [
+            (np.ones((6, 2)), [0] * 5, {}, "give one label per row"),
+            (np.ones((6, 2)), [-1] * 6, {}, "no node has a label"),
+            (np.ones((6, 2)), [0.5] * 6, {}, "must hold integers"),
+            (np.ones((6, 2)), [-3] + [0] * 5, {}, "got -3"),
+            (np.ones(6), [0] * 6, {}, r"shape \(n, d\)"),
+            (np.ones((6, 0)), [0] * 6, {}, "both at least 1"),
+            ([np.ones((6, 2)), np.ones((5, 2))], [0] * 6, {}, "one shape"),
+            ([], [0] * 6, {}, "z is empty"),
+            (np.full((6, 2), np.nan), [0] * 6, {}, "NaN or infinite values in 6 rows"),
+            (np.full((6, 2), "a"), [0] * 6, {}, "must be numeric"),
+            (np.ones((2, 6, 2)), [0] * 6, {"seeds": [1, 2, 3]}, "got 2 z, 1 splits, 3 seeds"),
+            (np.ones((6, 2)), [0] * 6, {"epochs": 0}, "epochs must be at least 1, got 0"),
+            (np.ones((6, 2)), [0] * 6, {"learning_rate": 0}, "learning_rate must be positive"),
+            (np.ones((6, 2)), [0] * 6, {"solver": "sgd"}, "got 'sgd'"),
+        ],
+    )
+    def test_arguments(self, z, y, settings, message):
+        with pytest.raises(ValueError, match=message):
+            linear_probe(z, y, make_split(**GOOD), **settings)
+
+    def test_missing_part(self):
+        with pytest.raises(ValueError, match="no attribute 'val'"):
+            linear_probe(np.ones((6, 2)), [0] * 6, SimpleNamespace(train=[0]))

@@ -3,81 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ccassg.evaluate import softmax
 from ccassg.evaluate.checks import Split, check_embeddings, check_labels, check_split
+from ccassg.evaluate.scores import ProbeResult, score
 
 Array: TypeAlias = npt.NDArray[Any]
 
 # Inverse regularisation strengths tried by the "logistic" solver, strongest first: ties go to the simpler model.
 C_GRID = tuple(float(10.0**k) for k in range(-3, 4))
+# Training rows that are kept at hand while they are read twice per epoch: about the last-level cache of a laptop.
+CHUNK_BYTES = 16_000_000
 # Test rows scored at once.
 BLOCK_ROWS = 8192
-
-
-@dataclass(frozen=True, eq=False)
-class ProbeResult:
-    """Scores of one evaluation; every list has one entry per run.
-
-    Attributes
-    ----------
-    accuracies : list of float
-        Test accuracy, a fraction in [0, 1].
-    val_accuracies : list of float
-        Validation accuracy of the chosen weights.
-    macro_f1 : list of float
-        Mean over classes of the F1 score on the test nodes; a class that is neither present nor predicted is left out.
-    epochs : list of int
-        The chosen epoch, counted from 1; empty with ``solver="logistic"``.
-    strengths : list of float
-        The chosen inverse regularisation C of ``solver="logistic"``; empty otherwise.
-    confusion : int64 array of shape (n_classes, n_classes)
-        Test nodes by true class (rows) and predicted class (columns), summed over the runs.
-    predictions : list of int64 arrays
-        Predicted classes, in the order of the run's test nodes.
-    """
-
-    accuracies: list[float]
-    val_accuracies: list[float]
-    macro_f1: list[float]
-    epochs: list[int]
-    strengths: list[float]
-    confusion: Array
-    predictions: list[Array] = field(repr=False)
-
-    @property
-    def accuracy(self) -> float:
-        """Mean test accuracy over the runs."""
-        return float(np.mean(self.accuracies))
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of the test accuracy over the runs (n - 1 in the denominator; 0 for one run)."""
-        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the predictions, in types that JSON knows."""
-        return {
-            "accuracy": self.accuracy,
-            "std": self.std,
-            "n_runs": len(self.accuracies),
-            "accuracies": self.accuracies,
-            "val_accuracies": self.val_accuracies,
-            "macro_f1": self.macro_f1,
-            "epochs": self.epochs,
-            "strengths": self.strengths,
-            "confusion": self.confusion.tolist(),
-        }
 
 
 def linear_probe(
@@ -205,26 +151,45 @@ def _adam(
     batch: _Batch, labels: Array, device: torch.device, learning_rate: float, weight_decay: float, epochs: int
 ) -> ProbeResult:
     n_groups, n_classes = len(batch.groups), int(labels.max()) + 1
-    data: list[Tensor] = []
-    for part in ("train", "val"):
-        nodes = [batch.nodes(g, part) for g in range(n_groups)]
-        rows = [softmax.with_ones(batch.rows(g, nodes[g]).to(device)) for g in range(n_groups)]
-        classes = [torch.from_numpy(labels[nodes[g]]).to(device) for g in range(n_groups)]
-        data += [pad_sequence(rows, batch_first=True), pad_sequence(classes, batch_first=True, padding_value=-1)]
-    dim, dtype = data[0].shape[2] - 1, data[0].dtype
-    weights = torch.stack(
-        [torch.stack([softmax.initial_weights(seed, n_classes, dim, dtype) for seed in seeds]) for seeds in batch.seeds]
-    ).to(device)
-    fitted = softmax.train(weights, *data, learning_rate=learning_rate, weight_decay=weight_decay, epochs=epochs)
-    predictions = [run for g in range(n_groups) for run in _predict(batch, g, fitted.weights[g])]
-    tests = [labels[batch.nodes(g, "test")] for g, seeds in enumerate(batch.seeds) for _ in seeds]
-    return _result(
-        predictions,
-        tests,
-        n_classes,
-        val_accuracies=fitted.val_accuracies.flatten().tolist(),
-        epochs=fitted.epochs.flatten().tolist(),
-    )
+    settings = {"learning_rate": learning_rate, "weight_decay": weight_decay, "epochs": epochs}
+    predictions: list[Array] = []
+    tests: list[Array] = []
+    val_accuracies: list[float] = []
+    chosen: list[int] = []
+    step = _chunk(batch)
+    for start in range(0, n_groups, step):
+        groups = range(start, min(start + step, n_groups))
+        train, val = (_gather(batch, groups, part, labels, device) for part in ("train", "val"))
+        weights = torch.stack([_initial(batch, g, n_classes) for g in groups]).to(train[0])
+        fitted = softmax.train(weights, *train, *val, **settings)  # type: ignore[arg-type]
+        val_accuracies += fitted.val_accuracies.flatten().tolist()
+        chosen += fitted.epochs.flatten().tolist()
+        for g, best in zip(groups, fitted.weights, strict=True):
+            predictions += _predict(batch, g, best)
+            tests += [labels[batch.nodes(g, "test")]] * len(best)
+    return score(predictions, tests, n_classes, val_accuracies=val_accuracies, epochs=chosen)
+
+
+def _chunk(batch: _Batch) -> int:
+    """How many groups train together: all, unless their rows would fall out of the processor's cache."""
+    d = batch.embeddings[0].shape[1]
+    row_bytes = d * batch.embeddings[0].itemsize
+    longest = max(len(batch.nodes(g, "train")) for g in range(len(batch.groups)))
+    return max(CHUNK_BYTES // (longest * row_bytes), 2)
+
+
+def _gather(batch: _Batch, groups: range, part: str, labels: Array, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Rows (g, n, d + 1) and classes (g, n) of one part of the split, padded to the longest."""
+    nodes = [batch.nodes(g, part) for g in groups]
+    rows = [softmax.with_ones(batch.rows(g, own).to(device)) for g, own in zip(groups, nodes, strict=True)]
+    classes = [torch.from_numpy(labels[own]).to(device) for own in nodes]
+    return pad_sequence(rows, batch_first=True), pad_sequence(classes, batch_first=True, padding_value=-1)
+
+
+def _initial(batch: _Batch, group: int, n_classes: int) -> Tensor:
+    """Initial weights of the runs of a group, shape (s, c, d + 1)."""
+    dim = batch.embeddings[0].shape[1]
+    return torch.stack([softmax.initial_weights(seed, n_classes, dim) for seed in batch.seeds[group]])
 
 
 def _predict(batch: _Batch, group: int, weights: Tensor) -> list[Array]:
@@ -251,35 +216,16 @@ def _logistic(batch: _Batch, labels: Array) -> ProbeResult:
         val_accuracies.append(scores[best])
         strengths.append(C_GRID[best])
     n_classes = int(labels.max()) + 1
-    return _result(predictions, tests, n_classes, val_accuracies=val_accuracies, strengths=strengths)
+    return score(predictions, tests, n_classes, val_accuracies=val_accuracies, strengths=strengths)
 
 
 def _fit_logistic(x: Array, y: Array, strength: float) -> Any:
+    from sklearn.dummy import DummyClassifier  # here, to keep the import of the package quick
+    from sklearn.linear_model import LogisticRegression
+
     if (y == y[0]).all():  # scikit-learn refuses a single class; the answer is that class
         return DummyClassifier(strategy="most_frequent").fit(x, y)
     return LogisticRegression(C=strength, max_iter=1000).fit(x, y)
-
-
-def _result(predictions: list[Array], tests: list[Array], n_classes: int, **chosen: list[Any]) -> ProbeResult:
-    confusions = [
-        np.bincount(true * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)
-        for true, predicted in zip(tests, predictions, strict=True)
-    ]
-    return ProbeResult(
-        accuracies=[float(np.trace(counts) / counts.sum()) for counts in confusions],
-        macro_f1=[_macro_f1(counts) for counts in confusions],
-        confusion=np.sum(confusions, axis=0),
-        predictions=predictions,
-        val_accuracies=chosen["val_accuracies"],
-        epochs=chosen.get("epochs", []),
-        strengths=chosen.get("strengths", []),
-    )
-
-
-def _macro_f1(counts: Array) -> float:
-    total = counts.sum(0) + counts.sum(1)
-    met = total > 0
-    return float(np.mean(2 * np.diag(counts)[met] / total[met]))
 
 
 def _scale(z: Array) -> tuple[Array, Array]:

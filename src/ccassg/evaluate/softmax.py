@@ -44,11 +44,11 @@ class Fitted:
     val_accuracies: Tensor
 
 
-def initial_weights(seed: int, n_classes: int, dim: int, dtype: torch.dtype) -> Tensor:
-    """Weights and bias, (n_classes, dim + 1), as ``torch.nn.Linear`` draws them after ``torch.manual_seed(seed)``."""
+def initial_weights(seed: int, n_classes: int, dim: int) -> Tensor:
+    """Weights and bias, float32 (n_classes, dim + 1), as ``torch.nn.Linear`` draws them after ``torch.manual_seed(seed)``."""
     generator = torch.Generator().manual_seed(seed)
     bound = 1 / math.sqrt(dim)
-    parts = [torch.empty(n_classes, dim, dtype=dtype), torch.empty(n_classes, 1, dtype=dtype)]
+    parts = [torch.empty(n_classes, dim), torch.empty(n_classes, 1)]
     return torch.cat([part.uniform_(-bound, bound, generator=generator) for part in parts], dim=1)
 
 
@@ -92,7 +92,8 @@ def train(
     share, target = _targets(train_y, c, w.dtype)
     logits = w.new_empty(g, s * c, train_rows.shape[1])
     by_class = logits.view(g, s, c, -1)
-    train_columns = train_rows.transpose(1, 2)
+    train_columns = train_rows.transpose(1, 2).contiguous()  # the faster layout for both products
+    train_rows = train_columns.transpose(1, 2)
 
     choice = _Choice(weights, val_rows, val_y, epochs)
     for epoch in range(epochs):

@@ -1,0 +1,98 @@
+"""Scores of classifiers on the test nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeResult:
+    """Scores of one evaluation; every list has one entry per run.
+
+    Attributes
+    ----------
+    accuracies : list of float
+        Test accuracy, a fraction in [0, 1].
+    val_accuracies : list of float
+        Validation accuracy of the chosen weights.
+    macro_f1 : list of float
+        Mean over classes of the F1 score on the test nodes; a class that is neither present nor predicted is left out.
+    epochs : list of int
+        The chosen epoch, counted from 1; empty with ``solver="logistic"``.
+    strengths : list of float
+        The chosen inverse regularisation C of ``solver="logistic"``; empty otherwise.
+    confusion : int64 array of shape (n_classes, n_classes)
+        Test nodes by true class (rows) and predicted class (columns), summed over the runs.
+    predictions : list of int64 arrays
+        Predicted classes, in the order of the run's test nodes.
+    """
+
+    accuracies: list[float]
+    val_accuracies: list[float]
+    macro_f1: list[float]
+    epochs: list[int]
+    strengths: list[float]
+    confusion: Array
+    predictions: list[Array] = field(repr=False)
+
+    @property
+    def accuracy(self) -> float:
+        """Mean test accuracy over the runs."""
+        return float(np.mean(self.accuracies))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the test accuracy over the runs (n - 1 in the denominator; 0 for one run)."""
+        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the predictions, in types that JSON knows."""
+        return {
+            "accuracy": self.accuracy,
+            "std": self.std,
+            "n_runs": len(self.accuracies),
+            "accuracies": self.accuracies,
+            "val_accuracies": self.val_accuracies,
+            "macro_f1": self.macro_f1,
+            "epochs": self.epochs,
+            "strengths": self.strengths,
+            "confusion": self.confusion.tolist(),
+        }
+
+
+def score(
+    predictions: list[Array],
+    tests: list[Array],
+    n_classes: int,
+    *,
+    val_accuracies: list[float],
+    epochs: list[int] | None = None,
+    strengths: list[float] | None = None,
+) -> ProbeResult:
+    """Compare predicted with true classes, run by run, and add what was chosen on validation."""
+    confusions = [
+        np.bincount(true * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)
+        for true, predicted in zip(tests, predictions, strict=True)
+    ]
+    return ProbeResult(
+        accuracies=[float(np.trace(counts) / counts.sum()) for counts in confusions],
+        macro_f1=[macro_f1(counts) for counts in confusions],
+        confusion=np.sum(confusions, axis=0),
+        predictions=predictions,
+        val_accuracies=val_accuracies,
+        epochs=epochs or [],
+        strengths=strengths or [],
+    )
+
+
+def macro_f1(counts: Array) -> float:
+    """Mean F1 over the classes that occur among true or predicted ones, from a confusion matrix."""
+    total = counts.sum(0) + counts.sum(1)
+    met = total > 0
+    return float(np.mean(2 * np.diag(counts)[met] / total[met]))

@@ -1,0 +1,306 @@
+// The map: points in two dimensions that can be moved, zoomed, pointed at and selected.
+// Points are blended into the pixels of one canvas by hand: 50 thousand take a few milliseconds on any machine, without
+// a graphics card. What changes under the mouse (rings, lines) lies on a second canvas, so pointing redraws no points.
+
+const WORLD = 65535; // positions are 16-bit numbers
+const REACH = 12; // pixels around the pointer in which a node is found
+
+function createMap({ points, overlay, x, y, onHover, onSelect }) {
+  const n = x.length;
+  const view = { x: 0, y: 0, scale: 1, width: 1, height: 1, ratio: 1, fitted: 1 };
+  const index = gridIndex(x, y);
+  let colours = new Uint32Array(n); // 0xbbggrr
+  let faded = new Uint8Array(n); // 1: drawn pale, below the others, and not found by the pointer
+  let focus = { selected: -1, neighbours: [], hovered: -1 };
+  let pixels = null;
+  let pending = 0;
+
+  const toScreen = (i) => [(x[i] - view.x) * view.scale + view.width / 2, (view.y - y[i]) * view.scale + view.height / 2];
+
+  function resize() {
+    const box = overlay.getBoundingClientRect();
+    if (!box.width || !box.height) return;
+    const wasFitted = view.scale === view.fitted;
+    view.ratio = Math.min(2, window.devicePixelRatio || 1);
+    view.width = box.width;
+    view.height = box.height;
+    for (const canvas of [points, overlay]) {
+      canvas.width = Math.round(box.width * view.ratio);
+      canvas.height = Math.round(box.height * view.ratio);
+    }
+    pixels = points.getContext("2d").createImageData(points.width, points.height);
+    if (wasFitted) showAll();
+    redraw();
+  }
+
+  function showAll() {
+    const [left, right] = extent(x);
+    const [bottom, top] = extent(y);
+    const margin = 24;
+    view.x = (left + right) / 2;
+    view.y = (bottom + top) / 2;
+    view.scale = view.fitted = Math.min(
+      (view.width - 2 * margin) / Math.max(right - left, 1),
+      (view.height - 2 * margin) / Math.max(top - bottom, 1),
+    );
+    redraw();
+  }
+
+  function zoom(factor, px = view.width / 2, py = view.height / 2) {
+    const next = Math.min(view.fitted * 400, Math.max(view.fitted * 0.5, view.scale * factor));
+    const change = 1 / view.scale - 1 / next;
+    view.x += (px - view.width / 2) * change;
+    view.y -= (py - view.height / 2) * change;
+    view.scale = next;
+    redraw();
+  }
+
+  function pan(dx, dy) {
+    view.x -= dx / view.scale;
+    view.y += dy / view.scale;
+    redraw();
+  }
+
+  /** Put a node in the middle, zoomed in as far as keeps its neighbours in sight. */
+  function centreOn(i, neighbours) {
+    [view.x, view.y] = [x[i], y[i]];
+    const reach = neighbours.reduce((far, j) => Math.max(far, Math.abs(x[j] - x[i]), Math.abs(y[j] - y[i])), 1);
+    const wanted = (0.4 * Math.min(view.width, view.height)) / reach;
+    view.scale = Math.min(view.fitted * 8, Math.max(view.fitted * 1.2, wanted));
+    redraw();
+  }
+
+  /** Radius of a point in pixels: smaller in a crowd, growing a little on the way in. */
+  function radius() {
+    const crowd = Math.min(4, Math.max(1.5, 260 / Math.sqrt(n)));
+    return Math.min(7, crowd * Math.max(1, view.scale / view.fitted) ** 0.3);
+  }
+
+  function redraw() {
+    if (!pending) pending = requestAnimationFrame(() => { pending = 0; drawPoints(); drawOverlay(); });
+  }
+
+  function drawPoints() {
+    if (!pixels) return;
+    const buffer = new Uint32Array(pixels.data.buffer);
+    const [r, g, b] = rgb(themed("--surface"));
+    const paper = r | (g << 8) | (b << 16);
+    buffer.fill(paper | 0xff000000);
+    const disc = discMask(radius() * view.ratio);
+    if (faded.includes(1)) splat(buffer, disc, 1, 36, paper);
+    splat(buffer, disc, 0, n > 20000 ? 190 : 225, paper);
+    points.getContext("2d").putImageData(pixels, 0, 0);
+  }
+
+  /** Blend the disc of every point whose fading is `which` into the buffer; opacity is out of 256. */
+  function splat(buffer, disc, which, opacity, paper) {
+    const { width, height } = pixels;
+    const { size, inside, rim } = disc;
+    const scale = view.scale * view.ratio;
+    const left = width / 2 - view.x * scale - (size - 1) / 2;
+    const top = height / 2 + view.y * scale - (size - 1) / 2;
+    for (let i = 0; i < n; i++) {
+      if (faded[i] !== which) continue;
+      const px = Math.round(left + x[i] * scale);
+      const py = Math.round(top - y[i] * scale);
+      if (px < -size || py < -size || px >= width || py >= height) continue;
+      const colour = colours[i];
+      const firstColumn = Math.max(0, -px), lastColumn = Math.min(size, width - px);
+      const firstRow = Math.max(0, -py), lastRow = Math.min(size, height - py);
+      for (let row = firstRow; row < lastRow; row++) {
+        const line = (py + row) * width + px;
+        for (let column = firstColumn; column < lastColumn; column++) {
+          const cell = row * size + column;
+          let below = buffer[line + column];
+          // A thin rim in the colour of the paper keeps neighbours apart where points overlap.
+          if (which === 0 && rim[cell]) below = blend(below, paper, rim[cell]);
+          if (inside[cell]) below = blend(below, colour, (inside[cell] * opacity) >> 8);
+          buffer[line + column] = below;
+        }
+      }
+    }
+  }
+
+  function drawOverlay() {
+    const context = overlay.getContext("2d");
+    context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
+    context.clearRect(0, 0, view.width, view.height);
+    const ink = themed("--text");
+    const { selected, neighbours, hovered } = focus;
+    const size = radius();
+    const ring = (i, extra, width) => {
+      const [sx, sy] = toScreen(i);
+      context.lineWidth = width;
+      context.beginPath();
+      context.arc(sx, sy, size + extra, 0, 2 * Math.PI);
+      context.stroke();
+    };
+    context.strokeStyle = ink;
+    if (selected >= 0) {
+      const [sx, sy] = toScreen(selected);
+      context.globalAlpha = 0.45;
+      context.lineWidth = 1;
+      for (const i of neighbours) {
+        context.beginPath();
+        context.moveTo(sx, sy);
+        context.lineTo(...toScreen(i));
+        context.stroke();
+      }
+      context.globalAlpha = 1;
+      for (const i of neighbours) ring(i, 2, 1.5);
+      ring(selected, 4, 3);
+    }
+    if (hovered >= 0) ring(hovered, 2.5, 2);
+  }
+
+  function nodeAt(px, py) {
+    const wx = (px - view.width / 2) / view.scale + view.x;
+    const wy = view.y - (py - view.height / 2) / view.scale;
+    return index.nearest(wx, wy, Math.max(REACH, radius()) / view.scale, (i) => !faded[i]);
+  }
+
+  function hover(i, px, py) {
+    overlay.classList.toggle("over", i >= 0);
+    if (i !== focus.hovered) {
+      focus.hovered = i;
+      drawOverlay();
+    }
+    onHover(i, px, py);
+  }
+
+  listen(overlay, { pan, zoom, showAll, nodeAt, hover, select: onSelect });
+  new ResizeObserver(resize).observe(overlay);
+  resize();
+
+  return {
+    showAll, zoom, centreOn,
+    colour(next, pale) {
+      colours = next;
+      faded = pale;
+      redraw();
+    },
+    focusOn(selected, neighbours) {
+      focus = { selected, neighbours, hovered: -1 };
+      redraw();
+    },
+    point(i) {
+      focus.hovered = i;
+      drawOverlay();
+    },
+  };
+}
+
+/** Mouse, touch (one finger moves, two zoom), wheel and keys. */
+function listen(overlay, { pan, zoom, showAll, nodeAt, hover, select }) {
+  const held = new Map();
+  let travelled = 0;
+  const place = (event) => {
+    const box = overlay.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+  overlay.addEventListener("pointerdown", (event) => {
+    overlay.setPointerCapture(event.pointerId);
+    if (!held.size) travelled = 0;
+    held.set(event.pointerId, place(event));
+  });
+  overlay.addEventListener("pointermove", (event) => {
+    const [px, py] = place(event);
+    const before = held.get(event.pointerId);
+    if (!before) return hover(nodeAt(px, py), px, py);
+    const dx = px - before[0], dy = py - before[1];
+    travelled += Math.abs(dx) + Math.abs(dy);
+    if (held.size === 2) {
+      const other = [...held].find(([id]) => id !== event.pointerId)[1];
+      const grown = Math.hypot(px - other[0], py - other[1]) / Math.max(1, Math.hypot(before[0] - other[0], before[1] - other[1]));
+      zoom(grown, (px + other[0]) / 2, (py + other[1]) / 2);
+      pan(dx / 2, dy / 2);
+    } else if (travelled > 3) {
+      overlay.classList.add("moving");
+      hover(-1);
+      pan(dx, dy);
+    }
+    held.set(event.pointerId, [px, py]);
+  });
+  const release = (event) => {
+    held.delete(event.pointerId);
+    overlay.classList.remove("moving");
+  };
+  overlay.addEventListener("pointerup", (event) => {
+    if (held.size === 1 && travelled <= 3) select(nodeAt(...place(event)));
+    release(event);
+  });
+  overlay.addEventListener("pointercancel", release);
+  overlay.addEventListener("pointerleave", () => hover(-1));
+  overlay.addEventListener("dblclick", (event) => zoom(2, ...place(event)));
+  overlay.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const lines = event.deltaMode === 1 ? 16 : 1;
+    zoom(Math.exp(-Math.max(-150, Math.min(150, event.deltaY * lines)) * 0.002), ...place(event));
+  }, { passive: false });
+  overlay.addEventListener("keydown", (event) => {
+    const step = 60;
+    const actions = {
+      ArrowLeft: () => pan(step, 0), ArrowRight: () => pan(-step, 0), ArrowUp: () => pan(0, step), ArrowDown: () => pan(0, -step),
+      "+": () => zoom(1.4), "=": () => zoom(1.4), "-": () => zoom(1 / 1.4), 0: showAll, Escape: () => select(-1),
+    };
+    if (actions[event.key] && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      actions[event.key]();
+    }
+  });
+}
+
+/** Nodes sorted into square cells, so that finding the nearest looks at a handful. */
+function gridIndex(x, y) {
+  const n = x.length;
+  const side = Math.max(1, Math.ceil(Math.sqrt(n / 3)));
+  const cell = (v) => Math.max(0, Math.min(side - 1, Math.floor((v / (WORLD + 1)) * side)));
+  const starts = new Uint32Array(side * side + 1);
+  for (let i = 0; i < n; i++) starts[cell(y[i]) * side + cell(x[i]) + 1]++;
+  for (let c = 0; c < side * side; c++) starts[c + 1] += starts[c];
+  const next = starts.slice();
+  const members = new Uint32Array(n);
+  for (let i = 0; i < n; i++) members[next[cell(y[i]) * side + cell(x[i])]++] = i;
+  return {
+    nearest(wx, wy, reach, admits) {
+      let best = -1, bestDistance = reach * reach;
+      for (let row = cell(wy - reach); row <= cell(wy + reach); row++) {
+        for (let k = starts[row * side + cell(wx - reach)]; k < starts[row * side + cell(wx + reach) + 1]; k++) {
+          const i = members[k];
+          const distance = (x[i] - wx) ** 2 + (y[i] - wy) ** 2;
+          if (distance <= bestDistance && admits(i)) [best, bestDistance] = [i, distance];
+        }
+      }
+      return best;
+    },
+  };
+}
+
+/** Coverage (0 .. 256) of a disc and of the rim around it, on a small square of pixels. */
+function discMask(radius) {
+  const size = 2 * Math.ceil(radius + 1) + 1;
+  const inside = new Uint16Array(size * size), rim = new Uint16Array(size * size);
+  const coverage = (distance, r) => Math.round(256 * Math.max(0, Math.min(1, r + 0.5 - distance)));
+  for (let row = 0; row < size; row++) {
+    for (let column = 0; column < size; column++) {
+      const distance = Math.hypot(row - (size - 1) / 2, column - (size - 1) / 2);
+      inside[row * size + column] = coverage(distance, radius);
+      rim[row * size + column] = radius > 2 ? coverage(distance, radius + 0.8) * 0.6 : 0;
+    }
+  }
+  return { size, inside, rim };
+}
+
+/** `amount` (0 .. 256) of `top` over `below`, both 0x(aa)bbggrr; two channels at a time. */
+function blend(below, top, amount) {
+  const keep = 256 - amount;
+  const redBlue = (((below & 0xff00ff) * keep + (top & 0xff00ff) * amount) >>> 8) & 0xff00ff;
+  const green = (((below & 0x00ff00) * keep + (top & 0x00ff00) * amount) >>> 8) & 0x00ff00;
+  return redBlue | green | 0xff000000;
+}
+
+function extent(values) {
+  let low = Infinity, high = -Infinity;
+  for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
+  return [low, high];
+}

@@ -1,0 +1,192 @@
+// Puts the page together from the parts above.
+
+function drawHead() {
+  const { graph, probe, provenance } = report;
+  byId("title").append(name(report.title));
+  const parts = [`${count(report.allNodes)} nodes`];
+  if (Number.isFinite(graph.edges)) parts.push(`${count(graph.edges)} edges`);
+  if (Number.isFinite(graph.features)) parts.push(`${count(graph.features)} features`);
+  parts.push(`${count(report.dim)} dimensions`);
+  byId("summary").append(parts.join(" · "));
+  const tile = (label, value, detail = "") => byId("tiles").append(
+    element("div", { class: "tile" }, element("dt", {}, label), element("dd", {}, value, " ", element("small", {}, detail))));
+  if (probe) {
+    const { mean, std, runs } = probeScore(probe);
+    if (mean !== null) tile("Linear probe accuracy", percent(mean), std !== null && runs !== 1 ? `± ${(100 * std).toFixed(1)}` : "");
+  }
+  tile("Effective rank", short(Number(report.spectrum.effectiveRank.toFixed(1))), `of ${report.dim}`);
+  tile("Mean correlation", report.correlation.meanAbsolute.toFixed(3), "absolute, off the diagonal");
+  if (Number.isFinite(provenance.seconds)) tile("Time", duration(provenance.seconds));
+  if (Number.isFinite(provenance.peak_memory)) tile("Peak memory", bytes(provenance.peak_memory));
+}
+
+/** Mean and deviation of a probe: as given, else from its runs. */
+function probeScore({ mean = null, std = null, accuracies = [] }) {
+  const runs = accuracies.length;
+  if (mean === null && runs) mean = accuracies.reduce((sum, v) => sum + v, 0) / runs;
+  if (std === null && runs) std = Math.sqrt(accuracies.reduce((sum, v) => sum + (v - mean) ** 2, 0) / runs);
+  return { mean, std, runs };
+}
+
+function drawWarnings() {
+  const box = byId("warnings");
+  if (!report.warnings.length) {
+    box.append(element("p", { class: "fine" }, "✓ No warnings: the embedding passed all automatic checks."));
+    return;
+  }
+  const list = element("ul");
+  for (const text of report.warnings) list.append(element("li", {}, text));
+  box.append(element("div", { class: "warning" }, element("h2", {}, "⚠ Before you rely on this embedding"), list));
+}
+
+function drawMap() {
+  const colourings = report.colourings.map((c) => ({ ...c, data: unpack(c.kind === "number" ? c.values : c.codes) }));
+  const neighboursOf = neighbourFinder(report.neighbours);
+  const tooltip = byId("tooltip"), chooser = byId("colour-by"), legend = byId("legend");
+  let current = colourings[0], only = new Set(), selected = -1;
+
+  const map = createMap({
+    points: byId("points"), overlay: byId("overlay"), x: unpack(report.map.x), y: unpack(report.map.y),
+    onHover: (i, px, py) => showTooltip(i, px, py),
+    onSelect: (i) => select(i, false),
+  });
+
+  function showTooltip(i, px, py) {
+    tooltip.hidden = i < 0;
+    if (i < 0) return;
+    const lines = [element("b", {}, name(report.ids[i]))];
+    for (const colouring of new Set([colourings[0], current])) {
+      lines.push(element("div", {}, element("span", {}, name(colouring.name), ": "), name(valueOf(colouring, i))));
+    }
+    tooltip.replaceChildren(...lines);
+    const box = byId("map").getBoundingClientRect();
+    const right = px < box.width / 2;
+    tooltip.style.left = right ? `${px + 16}px` : "";
+    tooltip.style.right = right ? "" : `${box.width - px + 16}px`;
+    tooltip.style.top = `${Math.max(4, Math.min(py + 12, box.height - tooltip.offsetHeight - 4))}px`;
+  }
+
+  function select(i, centre) {
+    selected = i;
+    tooltip.hidden = true;
+    const neighbours = i < 0 ? [] : neighboursOf(i);
+    drawSelection(byId("selection"), i, neighbours, colourings, {
+      onSelect: (node) => select(node, true),
+      onPoint: (node) => map.point(node),
+    });
+    const others = neighbours.map(({ node }) => node);
+    map.focusOn(i, others);
+    if (i >= 0 && centre) map.centreOn(i, others);
+  }
+
+  function recolour() {
+    const { colours, faded } = colourNodes(current, only);
+    map.colour(colours, faded);
+    byId("legend-heading").replaceChildren(name(current.name));
+    drawLegend(legend, current, only, (next, position) => {
+      only = next;
+      recolour();
+      legend.querySelectorAll("button")[position].focus();
+    });
+  }
+
+  colourings.forEach((colouring, i) => chooser.append(element("option", { value: i }, colouring.name)));
+  chooser.addEventListener("change", () => {
+    current = colourings[Number(chooser.value)];
+    only = new Set();
+    recolour();
+  });
+  searchField(byId("find"), byId("matches"), (i) => select(i, true));
+  byId("zoom-in").addEventListener("click", () => map.zoom(1.6));
+  byId("zoom-out").addEventListener("click", () => map.zoom(1 / 1.6));
+  byId("zoom-all").addEventListener("click", () => map.showAll());
+  darkMode.addEventListener("change", () => { recolour(); select(selected, false); });
+  byId("map-how").textContent = `${report.map.how} Drag to move, scroll to zoom, click a node for its neighbours, click the legend to isolate.`;
+  recolour();
+}
+
+function drawCurves() {
+  byId("training").hidden = !report.curves.length;
+  for (const { name: title, steps, values } of report.curves) {
+    const chart = lineChart({ label: `${title} by training step`, xs: steps, ys: values, xLabel: "step" });
+    byId("curves").append(element("figure", { class: "card" }, element("h3", {}, name(title)), chart));
+  }
+}
+
+function drawDimensions() {
+  const { variance, effectiveRank } = report.spectrum;
+  byId("spectrum").append(lineChart({
+    label: "Share of the variance by principal direction", xs: variance.map((_, i) => i + 1), ys: variance, log: true,
+    xLabel: "principal direction", marks: effectiveRank > 0 ? [{ at: effectiveRank, text: `effective rank ${effectiveRank.toFixed(1)}` }] : [],
+  }));
+  byId("spectrum-text").textContent =
+    "Share of the variance in each principal direction. A flat line uses all dimensions; a steep fall means that few carry everything.";
+  const { size, columns, values, meanAbsolute, constant } = report.correlation;
+  const caption = byId("correlation-text");
+  const shown = size < report.dim ? ` ${size} of ${report.dim} columns are shown, evenly spaced.` : "";
+  const idle = constant ? ` ${constant} constant columns are left out of the mean.` : "";
+  caption.textContent = `Mean absolute correlation of two different columns: ${meanAbsolute.toFixed(3)}. Off the diagonal, paler is better.${shown}${idle}`;
+  byId("correlation").append(...heatMap({ size, columns, values: unpack(values), reading: caption }));
+}
+
+function drawProbe() {
+  const { probe } = report;
+  byId("probe").hidden = !probe;
+  if (!probe) return;
+  const { mean, std, runs } = probeScore(probe);
+  const rows = {};
+  if (mean !== null) rows.accuracy = percent(mean, 2) + (std !== null && runs !== 1 ? ` ± ${(100 * std).toFixed(2)}` : "");
+  if (runs > 1) rows.runs = runs;
+  if (runs > 1) rows["lowest and highest"] = extent(probe.accuracies).map((v) => percent(v)).join(" and ");
+  for (const [key, value] of Object.entries(probe)) {
+    if (["mean", "std", "accuracies", "confusion", "classes"].includes(key)) continue;
+    rows[key] = typeof value === "number" && !Number.isInteger(value) && Math.abs(value) <= 1 ? percent(value, 2) : value;
+  }
+  const parts = byId("probe-parts");
+  parts.append(element("div", { class: "card" }, element("h3", {}, "Result"), factTable(rows)));
+  if (probe.confusion) {
+    const classes = probe.classes || probe.confusion.map((_, i) => `class ${i}`);
+    const caption = element("p", { class: "muted small" }, "Rows are the true classes, columns the predicted ones; the shade is the share of the row.");
+    parts.append(element("div", { class: "card" }, element("h3", {}, "Confusion matrix"), confusionTable(probe.confusion, classes), caption));
+  }
+}
+
+function factTable(facts) {
+  const body = element("tbody");
+  for (const [key, value] of Object.entries(facts)) {
+    body.append(element("tr", {}, element("th", { scope: "row" }, name(key)), element("td", {}, name(factText(key, value)))));
+  }
+  return element("table", { class: "facts" }, body);
+}
+
+function factText(key, value) {
+  if (value === null) return "–";
+  if (key === "peak_memory" && typeof value === "number") return bytes(value);
+  if (key === "seconds" && typeof value === "number") return duration(value);
+  if (key === "seed" || key === "random_state") return String(value);
+  if (typeof value === "number") return short(value);
+  if (Array.isArray(value) && value.every((v) => typeof v !== "object")) return value.join(", ");
+  return typeof value === "object" ? Object.entries(value).map(([k, v]) => `${k}: ${factText(k, v)}`).join(", ") : String(value);
+}
+
+function drawFacts() {
+  const card = (title, content) => byId("facts").append(element("div", { class: "card" }, element("h3", {}, title), content));
+  const tables = { Settings: report.settings, Graph: report.graph, Provenance: report.provenance };
+  for (const [title, facts] of Object.entries(tables)) if (Object.keys(facts).length) card(title, factTable(facts));
+  const lists = { "Why these settings": report.choices, Notes: report.notes };
+  for (const [title, texts] of Object.entries(lists)) {
+    if (!texts.length) continue;
+    const list = element("ul", { class: "facts-list" });
+    for (const text of texts) list.append(element("li", {}, name(text)));
+    card(title, list);
+  }
+}
+
+drawHead();
+drawWarnings();
+drawMap();
+drawCurves();
+drawDimensions();
+drawProbe();
+drawFacts();
+document.documentElement.dataset.ready = "true";

@@ -1,0 +1,88 @@
+"""What a report is made of: plain arrays and dicts, checked at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportData:
+    """All that the page shows. Only ``title`` and ``embedding`` are needed; what is left out is not drawn.
+
+    Attributes
+    ----------
+    title : str
+    embedding : float array of shape (n, d)
+        Finite. The map, the clusters, the correlation, the spectrum and the neighbours are derived from it.
+    node_ids : array of shape (n,), or None
+        The user's names of the nodes, shown as text; None means 0 .. n - 1.
+    labels : array of shape (n,), or None
+        The class of each node as text, None (or an empty string) where it has none.
+    columns : dict of str to array of shape (n,)
+        Further colourings: numbers give a scale, anything else categories.
+    layout : float array of shape (n, 2), or None
+        Places of the nodes on the map, if the user has better ones than those derived here (such as real coordinates).
+    history : dict of str to list of float
+        One value per step: ``loss``, ``invariance``, ``decorrelation`` or others.
+    probe : dict, or None
+        Result of a linear probe: ``accuracies`` (one per run, as fractions), ``confusion`` (class by class counts, rows
+        the true class), ``classes`` (their names), and any further single values (``mean``, ``std``, ``val_mean`` ...).
+    settings, provenance : dict
+        Shown as tables. Of the provenance, ``seconds`` and ``peak_memory`` (bytes) are also shown at the top.
+    choices : list of str
+        Why automatic settings are what they are.
+    notes : list of str
+    graph : dict
+        Counts: ``nodes``, ``edges``, ``isolated``, ``features`` and others.
+    """
+
+    title: str
+    embedding: Array
+    node_ids: Any = None
+    labels: Any = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    layout: Any = None
+    history: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    probe: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    choices: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    graph: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        embedding = np.asarray(self.embedding)
+        if embedding.ndim != 2 or 0 in embedding.shape or embedding.dtype.kind not in "biuf":
+            raise ValueError(
+                f"embedding must be a numeric array of shape (nodes, dimensions) with at least one of each, got shape "
+                f"{embedding.shape} and dtype {embedding.dtype}"
+            )
+        if n_bad := int((~np.isfinite(embedding)).sum()):
+            raise ValueError(
+                f"embedding has {n_bad:,} values that are not finite (NaN or infinite); the training diverged, lower "
+                f"its learning rate"
+            )
+        n = len(embedding)
+        for name, values in {"node_ids": self.node_ids, "labels": self.labels, **self.columns}.items():
+            if values is not None and len(values) != n:
+                raise ValueError(f"{name} has {len(values):,} entries, but there are {n:,} nodes; give one each")
+        if self.layout is not None:
+            layout = np.asarray(self.layout)
+            if layout.shape != (n, 2) or layout.dtype.kind not in "iuf" or not np.isfinite(layout).all():
+                raise ValueError(f"layout must be finite numbers of shape ({n}, 2), got shape {layout.shape}")
+        if self.probe is not None and "confusion" in self.probe:
+            confusion = np.asarray(self.probe["confusion"])
+            if confusion.ndim != 2 or confusion.shape[0] != confusion.shape[1]:
+                raise ValueError(f"the probe's confusion matrix must be square, got shape {confusion.shape}")
+            if "classes" in self.probe and len(self.probe["classes"]) != len(confusion):
+                raise ValueError(
+                    f"the probe names {len(self.probe['classes'])} classes, but its confusion matrix has "
+                    f"{len(confusion)} rows; name one each"
+                )

@@ -1,0 +1,237 @@
+"""From `ReportData` to the one JSON document that the page's script draws.
+
+Numbers of nodes go in as base64 of little-endian arrays (a tenth of the size of decimal text, and no parsing); the rest
+is plain JSON. Of graphs beyond `MAX_NODES` nodes the page holds a seeded sample, and says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ccassg.report import derive
+from ccassg.report.data import Array, ReportData
+
+# The most nodes on one page: 100 thousand make about 10 MB and still move at once under the mouse.
+MAX_NODES = 100_000
+# Exact neighbours of all nodes cost n^2 d operations here; beyond this the browser searches 8-bit vectors instead.
+MAX_EXACT = 20_000
+# Points of a training curve; more than a screen has pixels would only weigh.
+MAX_STEPS = 2_000
+NO_LABEL = "(no label)"
+
+
+def build_payload(data: ReportData, *, n_clusters: int | None = None, random_state: int = 0) -> dict[str, Any]:
+    """Derive everything the page shows.
+
+    Parameters
+    ----------
+    data : ReportData
+    n_clusters : int, optional
+        Clusters of the k-means colouring; by default as many as there are labels, else 8.
+    random_state : int
+        Seed of the map, the clusters and the sample.
+
+    Returns
+    -------
+    dict
+        Made of str, int, float, bool, None, list and dict only; every float is finite.
+    """
+    # One thread: on a machine busy with other work, waiting threads make t-SNE and small decompositions several times
+    # slower, and the picture would depend on the number of cores.
+    with threadpool_limits(limits=1):
+        plain: dict[str, Any] = _plain(_derive(data, n_clusters, random_state))
+    return plain
+
+
+def pack(array: Array) -> dict[str, Any]:
+    """An array as its type's name and base64 of its bytes in little-endian order."""
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return {"type": array.dtype.name, "data": base64.b64encode(little.tobytes()).decode("ascii")}
+
+
+def _derive(data: ReportData, n_clusters: int | None, random_state: int) -> dict[str, Any]:
+    n_all = len(data.embedding)
+    data = _sample(data, random_state)
+    embedding = np.ascontiguousarray(data.embedding, dtype=np.float32)
+    shape, columns = derive.spectrum(embedding), derive.correlation(embedding)
+    warnings = derive.warnings(embedding, shape, columns, data.graph, {k: list(v) for k, v in data.history.items()})
+    notes = list(data.notes)
+    if len(embedding) < n_all:
+        notes.append(f"The page shows {len(embedding):,} nodes drawn at random of {n_all:,}.")
+    ids = range(len(embedding)) if data.node_ids is None else data.node_ids
+    return {
+        "title": data.title,
+        "nodes": len(embedding),
+        "allNodes": n_all,
+        "dim": embedding.shape[1],
+        "ids": [_text(name) for name in ids],
+        "map": _map(data, embedding, random_state),
+        "colourings": _colourings(data, embedding, n_clusters, random_state),
+        "neighbours": _neighbours(embedding),
+        "curves": _curves(data.history),
+        "correlation": {
+            "size": len(columns.columns),
+            "columns": columns.columns.tolist(),
+            "values": pack(np.round(columns.matrix * 127).astype(np.int8)),
+            "meanAbsolute": columns.mean_absolute,
+            "constant": columns.n_constant,
+        },
+        "spectrum": {"variance": shape.variance.tolist(), "effectiveRank": shape.effective_rank},
+        "probe": data.probe,
+        "settings": data.settings,
+        "provenance": data.provenance,
+        "choices": list(data.choices),
+        "notes": notes,
+        "graph": data.graph,
+        "warnings": warnings,
+    }
+
+
+def _sample(data: ReportData, random_state: int) -> ReportData:
+    n = len(data.embedding)
+    if n <= MAX_NODES:
+        return data
+    rows = np.sort(np.random.default_rng(random_state).choice(n, MAX_NODES, replace=False))
+
+    def pick(values: Any) -> Any:
+        return None if values is None else _objects(values)[rows]
+
+    return replace(
+        data,
+        embedding=np.asarray(data.embedding)[rows],
+        node_ids=rows if data.node_ids is None else pick(data.node_ids),
+        labels=pick(data.labels),
+        layout=pick(data.layout),
+        columns={name: pick(values) for name, values in data.columns.items()},
+    )
+
+
+def _map(data: ReportData, embedding: Array, random_state: int) -> dict[str, Any]:
+    """Positions on a grid of 65536 steps, finer than any screen, with the picture's proportions kept."""
+    if data.layout is None:
+        positions, how = derive.map_2d(embedding, random_state=random_state)
+    else:
+        positions, how = np.asarray(data.layout, dtype=np.float64), "Places given by the user."
+    low = positions.min(axis=0)
+    size = max(float((positions - low).max()), 1e-300)
+    grid = np.round((positions - low) / size * 65_535).astype(np.uint16)
+    return {"x": pack(grid[:, 0]), "y": pack(grid[:, 1]), "how": how}
+
+
+def _colourings(data: ReportData, embedding: Array, n_clusters: int | None, random_state: int) -> list[dict[str, Any]]:
+    made = []
+    n_classes = 0
+    if data.labels is not None:
+        labels = _categories("label", [NO_LABEL if v is None or v == "" else v for v in data.labels])
+        n_classes = len([name for name in labels["names"] if name != NO_LABEL])
+        made.append(labels)
+    k = n_clusters or (n_classes if 2 <= n_classes <= 15 else 8)
+    found = derive.clusters(embedding, k, random_state=random_state)
+    made.append(_categories("cluster (k-means)", [f"cluster {c + 1}" for c in found], in_order=True))
+    for name, values in data.columns.items():
+        array = _objects(values)
+        made.append(_numbers(name, array) if array.dtype.kind in "iuf" else _categories(name, array.tolist()))
+    return made
+
+
+def _objects(values: Any) -> Array:
+    """An array of numbers where all are, else of the objects as they are (NumPy would turn mixed ones into text)."""
+    if isinstance(values, np.ndarray):
+        return values
+    items = list(values)
+    if items and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in items):
+        return np.asarray(items)
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def _categories(name: str, values: Sequence[Any], *, in_order: bool = False) -> dict[str, Any]:
+    """Names, most frequent first (or in their own order), and for each node the position of its name."""
+    texts = [_text(value) for value in values]
+    counts: dict[str, int] = {}
+    for text in texts:
+        counts[text] = counts.get(text, 0) + 1
+    if in_order:
+        names = sorted(counts, key=lambda text: (len(text), text))
+    else:
+        names = sorted(counts, key=lambda text: (text == NO_LABEL, -counts[text], text))
+    position = {text: i for i, text in enumerate(names)}
+    codes = np.array([position[text] for text in texts], dtype=np.uint16 if len(names) < 65_536 else np.uint32)
+    return {
+        "name": _text(name),
+        "kind": "category",
+        "names": names,
+        "counts": [counts[text] for text in names],
+        "missing": position.get(NO_LABEL, -1),
+        "codes": pack(codes),
+    }
+
+
+def _numbers(name: str, values: Array) -> dict[str, Any]:
+    """Values and the ends of their scale: the 1st and 99th percentile, so that one outlier does not grey the rest."""
+    with np.errstate(over="ignore"):
+        numbers = values.astype(np.float32)
+    finite = numbers[np.isfinite(numbers)].astype(np.float64)
+    low, high = (float(v) for v in np.percentile(finite, [1, 99])) if finite.size else (0.0, 1.0)
+    if low == high and finite.size:
+        low, high = float(finite.min()), float(finite.max())
+    return {"name": _text(name), "kind": "number", "low": low, "high": high, "values": pack(numbers)}
+
+
+def _neighbours(embedding: Array) -> dict[str, Any]:
+    n = len(embedding)
+    if n > MAX_EXACT:
+        codes, scale = derive.small_vectors(embedding)
+        return {"kind": "search", "dim": codes.shape[1], "scale": scale, "codes": pack(codes)}
+    index, similarity = derive.nearest_neighbours(embedding)
+    return {
+        "kind": "exact",
+        "k": index.shape[1],
+        "index": pack(index.astype(np.uint16)),
+        "similarity": pack(similarity),
+    }
+
+
+def _curves(history: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    made = []
+    for name, values in history.items():
+        array = np.asarray(list(values), dtype=np.float64)
+        if array.size:
+            steps = np.unique(np.linspace(0, len(array) - 1, min(len(array), MAX_STEPS)).round().astype(int))
+            made.append({"name": _text(name), "steps": (steps + 1).tolist(), "values": array[steps].tolist()})
+    return made
+
+
+def _text(value: Any) -> str:
+    """What a person would write for an id or a label."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """The same in JSON's own types; numbers that are not finite become None."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        # JavaScript's numbers are exact up to 2^53; a longer seed must not come out rounded.
+        return int(value) if abs(int(value)) <= 2**53 else str(value)
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {_text(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [_plain(item) for item in value]
+    return _text(value)

@@ -1,0 +1,158 @@
+"""The information quantities of the paper's analysis, estimated from repeated views under its Gaussian assumption."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ccassg.evaluate.checks import check_embedding
+from ccassg.evaluate.diagnostics import BLOCK_ROWS, CONSTANT
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class GaussianInformation:
+    """Entropies and information in nats.
+
+    Attributes
+    ----------
+    entropy : float
+        H(Z_S), from the covariance of all views together.
+    conditional_entropy : float
+        H(Z_S | X), from the covariance of the views of one node, averaged over nodes. Since Z_S is a function of the view
+        S, this is also I(Z_S, S | X).
+    mutual_information : float
+        I(Z_S, X) = H(Z_S) - H(Z_S | X).
+    bottleneck : float
+        IB_ssl = I(X, Z_S) - beta I(S, Z_S) = (1 - beta) H(Z_S) - H(Z_S | X).
+    entropy_diagonal, conditional_entropy_diagonal, mutual_information_diagonal, bottleneck_diagonal : float
+        The same with all correlations between dimensions taken as 0, as in the paper's proof of Proposition 1.
+    within_variance : float
+        Trace of the covariance behind `conditional_entropy`. With two views it is half the invariance term
+        ||Z_A - Z_B||_F^2 of the loss.
+    beta, ridge : float
+        As given.
+    n_views : int
+    """
+
+    entropy: float
+    conditional_entropy: float
+    mutual_information: float
+    bottleneck: float
+    entropy_diagonal: float
+    conditional_entropy_diagonal: float
+    mutual_information_diagonal: float
+    bottleneck_diagonal: float
+    within_variance: float
+    beta: float
+    ridge: float
+    n_views: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, in types that JSON knows."""
+        return dataclasses.asdict(self)
+
+
+def gaussian_information(views: Any | Iterable[Any], *, beta: float = 0.5, ridge: float = 1e-3) -> GaussianInformation:
+    r"""Estimate H(Z_S), H(Z_S | X), I(Z_S, X) and the self-supervised information bottleneck.
+
+    With P(Z_S) = N(mu, Sigma) and P(Z_S | X) = N(mu_X, Sigma_X) (the paper's Assumption 1),
+
+    .. math::
+        H = \frac{d}{2}(\ln 2\pi + 1) + \frac{1}{2}\ln|\Sigma + \epsilon I|
+
+    where for H(Z_S), Sigma is the covariance over all nodes and views, and for H(Z_S | X) the covariance over the views
+    of one node (k - 1 in the denominator), averaged over nodes. Each view is standardised first as in the loss, each
+    column to mean 0 and variance 1 (the loss's 1/sqrt(n) is left out, so that widths and sizes compare).
+
+    Conventions. (1) epsilon is `ridge`: the entropies are those of the embedding plus independent noise of that
+    variance, beside columns of variance 1. It keeps the determinants finite where dimensions collapse or views agree, and
+    bounds I(Z_S, X) by d/2 ln(1 + 1/epsilon). (2) A few views cannot tell a d x d covariance of each node, so one for
+    all nodes is used; by concavity of the logarithm of the determinant the true mean H(Z_S | X) is not larger, and
+    I(Z_S, X) not smaller. (3) H(Z_S | S) = 0, since Z_S is a function of S: exact for discrete variables, and how the
+    paper arrives at IB_ssl = (1 - beta) H(Z_S) - H(Z_S | X). For densities it drops a constant, so it is the change of
+    IB_ssl in training that means something, not its value. (4) Sampling may make I(Z_S, X) slightly negative where
+    views have nothing in common.
+
+    Parameters
+    ----------
+    views : array of shape (k, n, d), or iterable of k arrays of shape (n, d)
+        Embeddings of k >= 2 augmented views of the same n >= 2 nodes by one encoder. From an iterable they are taken one
+        at a time, so k views need the memory of two.
+    beta : float
+        In (0, 1], as in the paper's Theorem 2.
+    ridge : float
+        Positive.
+
+    Returns
+    -------
+    GaussianInformation
+    """
+    if not 0 < beta <= 1:
+        raise ValueError(f"beta must be in (0, 1], got {beta}")
+    if not ridge > 0:
+        raise ValueError(f"ridge must be positive, got {ridge}")
+    pooled, within, k = _covariances(views)
+    h = _entropy(np.linalg.eigvalsh(pooled), ridge)
+    h_given_x = _entropy(np.linalg.eigvalsh(within), ridge)
+    h_diagonal = _entropy(np.diag(pooled), ridge)
+    h_given_x_diagonal = _entropy(np.diag(within), ridge)
+    return GaussianInformation(
+        entropy=h,
+        conditional_entropy=h_given_x,
+        mutual_information=h - h_given_x,
+        bottleneck=(1 - beta) * h - h_given_x,
+        entropy_diagonal=h_diagonal,
+        conditional_entropy_diagonal=h_given_x_diagonal,
+        mutual_information_diagonal=h_diagonal - h_given_x_diagonal,
+        bottleneck_diagonal=(1 - beta) * h_diagonal - h_given_x_diagonal,
+        within_variance=float(np.trace(within)),
+        beta=beta,
+        ridge=ridge,
+        n_views=k,
+    )
+
+
+def _covariances(views: Iterable[Any]) -> tuple[Array, Array, int]:
+    """Covariance over all nodes and views, the mean covariance over the views of a node, and the number of views."""
+    squares: Array | None = None
+    k = 0
+    for view in views:
+        z = check_embedding(view, f"views[{k}]")
+        mean, scale = z.mean(0, dtype=np.float64), _inverse_std(z)
+        if squares is None:
+            if len(z) < 2:
+                raise ValueError(f"views need at least 2 nodes, got shape {z.shape}")
+            squares, sums = np.zeros((z.shape[1], z.shape[1])), np.zeros(z.shape)
+        elif z.shape != sums.shape:
+            raise ValueError(f"all views must have one shape, got {sums.shape} and, at position {k}, {z.shape}")
+        for start in range(0, len(z), BLOCK_ROWS):
+            rows = (z[start : start + BLOCK_ROWS] - mean) * scale
+            squares += rows.T @ rows
+            sums[start : start + BLOCK_ROWS] += rows
+        k += 1
+    if squares is None or k < 2:
+        raise ValueError(f"views must hold at least 2 views of the nodes, shape (k, n, d), got {k}")
+    n = len(sums)
+    between = sums.T @ sums / k
+    return squares / (k * n), (squares - between) / (n * (k - 1)), k
+
+
+def _inverse_std(z: Array) -> Array:
+    """1 / std of each column; 0 for a constant one, which then stays at its mean."""
+    mean = z.mean(0, dtype=np.float64)
+    squares = sum(((z[i : i + BLOCK_ROWS] - mean) ** 2).sum(0) for i in range(0, len(z), BLOCK_ROWS))
+    variance = np.asarray(squares) / len(z)
+    varies = variance > CONSTANT**2 * (mean**2 + variance)
+    return np.divide(1, np.sqrt(variance), out=np.zeros_like(variance), where=varies)
+
+
+def _entropy(variances: Array, ridge: float) -> float:
+    """Of a Gaussian with these variances along its axes, each raised by the ridge."""
+    return float(0.5 * np.log(2 * np.pi * np.e * (np.maximum(variances, 0) + ridge)).sum())

@@ -1,0 +1,181 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import pdist
+from scipy.stats import ortho_group
+
+from ccassg.evaluate import (
+    alignment,
+    correlation_matrix,
+    diagnose,
+    effective_rank,
+    n_constant_columns,
+    off_diagonal_correlation,
+    spectrum,
+    uniformity,
+)
+
+
+def correlated(seed=0, n=200, d=6):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + 3
+
+
+# Four corners of a square: two uncorrelated columns of variance 1.
+SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+
+
+class TestSpectrum:
+    def test_by_hand(self):
+        np.testing.assert_allclose(spectrum(SQUARE * [3, 1] + 5), [9, 1])
+
+    def test_is_the_squared_singular_values(self):
+        z = correlated()
+        singular = np.linalg.svd(z - z.mean(0), compute_uv=False)
+        np.testing.assert_allclose(spectrum(z), singular**2 / len(z), rtol=1e-10)
+
+    def test_more_dimensions_than_nodes(self):
+        values = spectrum(correlated(n=4, d=9))
+        assert values.shape == (9,)
+        assert (values[:3] > 0).all()
+        assert (values[3:] == 0).all()
+
+
+class TestEffectiveRank:
+    def test_by_hand(self):
+        assert effective_rank(SQUARE) == pytest.approx(2)
+        # singular values 3 : 1, entropy of (3/4, 1/4)
+        assert effective_rank(SQUARE * [3, 1]) == pytest.approx(np.exp(-(0.75 * np.log(0.75) + 0.25 * np.log(0.25))))
+
+    def test_line_and_point(self):
+        line = np.arange(10.0)[:, None] * [1, 2, -1] + 7
+        assert effective_rank(line) == pytest.approx(1)
+        assert effective_rank(np.zeros((5, 3))) == 0
+
+    def test_rotation_shift_scale_and_order(self):
+        z = correlated()
+        rank = effective_rank(z)
+        assert 1 < rank < 6
+        rotation = ortho_group.rvs(6, random_state=0)
+        order = np.random.default_rng(0).permutation(len(z))
+        for same in (z @ rotation, z + 100, z * 1e-3, z[order]):
+            assert effective_rank(same) == pytest.approx(rank)
+
+    def test_column_scaling_does_change_it(self):
+        z = correlated()
+        assert effective_rank(z * [1000, 1, 1, 1, 1, 1]) < effective_rank(z)
+
+
+class TestCorrelation:
+    def test_agrees_with_numpy_in_blocks(self, monkeypatch):
+        z = correlated()
+        whole = correlation_matrix(z)
+        np.testing.assert_allclose(whole, np.corrcoef(z.T), atol=1e-12)
+        monkeypatch.setattr("ccassg.evaluate.diagnostics.BLOCK_ROWS", 7)
+        np.testing.assert_allclose(correlation_matrix(z), whole, atol=1e-12)
+
+    def test_off_diagonal_by_hand(self):
+        assert off_diagonal_correlation(SQUARE) == pytest.approx(0)
+        # a and b uncorrelated, a + b with either 1/sqrt(2): mean of (0, r, r)
+        z = np.column_stack([SQUARE, SQUARE.sum(1)])
+        assert off_diagonal_correlation(z) == pytest.approx(2 / 3 / np.sqrt(2))
+        assert off_diagonal_correlation(z * [1, -5, 2]) == pytest.approx(2 / 3 / np.sqrt(2))
+
+    @pytest.mark.parametrize("value", [0.0, 0.1, -1e6])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_constant_columns_are_counted_and_left_out(self, value, dtype):
+        z = np.insert(SQUARE, 1, value, axis=1).astype(dtype)
+        assert n_constant_columns(z) == 1
+        assert off_diagonal_correlation(z) == pytest.approx(0)
+        np.testing.assert_allclose(correlation_matrix(z), np.diag([1, 0, 1]), atol=1e-12)
+
+    def test_small_but_varying_column_is_not_constant(self):
+        assert n_constant_columns(SQUARE * [1, 1e-20]) == 0
+        assert n_constant_columns(SQUARE) == 0
+
+    def test_fewer_than_two_columns_left(self):
+        assert off_diagonal_correlation(SQUARE[:, :1]) == 0
+        assert off_diagonal_correlation(np.ones((3, 4))) == 0
+
+
+class TestAlignment:
+    def test_by_hand(self):
+        a, b = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[0.0, 5.0], [0.0, 3.0]])
+        assert alignment(a, b) == pytest.approx((2 + 0) / 2)
+        assert alignment(a, b, alpha=1) == pytest.approx(np.sqrt(2) / 2)
+        assert alignment(a, b, normalize=False) == pytest.approx((26 + 1) / 2)
+
+    def test_symmetric_zero_on_itself_and_free_of_scale(self):
+        a, b = correlated(0), correlated(1)
+        assert alignment(a, a) == 0
+        assert alignment(a, b) == pytest.approx(alignment(b, a))
+        assert alignment(3 * a, b) == pytest.approx(alignment(a, b))
+        assert alignment(np.zeros((2, 2)), np.zeros((2, 2))) == 0
+
+    def test_errors(self):
+        with pytest.raises(ValueError, match=r"one shape, got \(4, 2\) and \(3, 2\)"):
+            alignment(SQUARE, SQUARE[:3])
+        with pytest.raises(ValueError, match="alpha must be positive, got 0"):
+            alignment(SQUARE, SQUARE, alpha=0)
+
+
+class TestUniformity:
+    def test_agrees_with_all_pairs(self):
+        z = correlated()
+        unit = z / np.linalg.norm(z, axis=1, keepdims=True)
+        assert uniformity(z) == pytest.approx(np.log(np.exp(-2 * pdist(unit) ** 2).mean()))
+        assert uniformity(z, t=0.5) == pytest.approx(np.log(np.exp(-0.5 * pdist(unit) ** 2).mean()))
+
+    def test_by_hand(self):
+        assert uniformity(np.array([[1.0, 0.0], [-2.0, 0.0]])) == pytest.approx(-8)
+        assert uniformity(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])) == pytest.approx(0, abs=1e-12)
+        assert uniformity(np.array([[1.0], [-1.0]]), t=1000) == pytest.approx(-4000)  # no underflow
+
+    def test_sample_is_seeded_and_close(self):
+        z = correlated(n=3000)
+        a, b = (uniformity(z, n_sample=1000, seed=3) for _ in range(2))
+        assert a == b
+        assert a != uniformity(z, n_sample=1000, seed=4)
+        assert a == pytest.approx(uniformity(z, n_sample=3000), abs=0.1)
+
+    def test_errors(self):
+        with pytest.raises(ValueError, match="at least 2 rows"):
+            uniformity(np.ones((1, 3)))
+        with pytest.raises(ValueError, match="t must be positive"):
+            uniformity(SQUARE, t=-1)
+
+
+class TestDiagnose:
+    def test_a_sound_embedding_has_no_warnings(self):
+        z = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
+        found = diagnose(torch.from_numpy(z))
+        assert found["warnings"] == []
+        assert found["effective_rank"] == pytest.approx(effective_rank(z))
+        assert found["off_diagonal_correlation"] == pytest.approx(off_diagonal_correlation(z))
+        assert found["uniformity"] == pytest.approx(uniformity(z))
+        assert found["top_variance_share"] == pytest.approx(spectrum(z)[0] / spectrum(z).sum())
+        assert (found["n_nodes"], found["n_dims"], found["n_constant_columns"]) == (300, 20, 0)
+        assert json.loads(json.dumps(found)) == found
+
+    @pytest.mark.parametrize(
+        ("z", "expected"),
+        [
+            (np.full((9, 3), 2.5), "Complete collapse"),
+            (correlated(n=100, d=3) * 1e-4 + 1, "Near-complete collapse"),
+            (np.hstack([correlated(), np.zeros((200, 2))]), "2 of 8 dimensions are constant"),
+            (np.random.default_rng(0).normal(size=(99, 1)) * np.ones(40), "uses about 1.0 of 40 possible"),
+            (np.random.default_rng(0).normal(size=(99, 1)) * np.ones(40), "correlate by 1.00 on average"),
+            (np.random.default_rng(0).normal(size=(9, 40)), "40 dimensions for 9 nodes"),
+        ],
+    )
+    def test_warnings(self, z, expected):
+        warnings = diagnose(z)["warnings"]
+        assert any(expected in warning for warning in warnings), warnings
+
+    def test_one_node(self):
+        found = diagnose(np.ones((1, 3)))
+        assert found["uniformity"] is None
+        assert found["effective_rank"] == 0
+        assert json.dumps(found)

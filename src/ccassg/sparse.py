@@ -6,6 +6,7 @@ in-neighbours. Nothing here is differentiable by itself; gradients multiply by t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,8 @@ from torch.nn import functional
 # Rows per block of a product. A block of 2048 x 512 floats (4 MB) is small enough that the allocator hands back the
 # same warm pages every time; one fresh N x D result would cost more in page faults than in arithmetic.
 BLOCK_ROWS = 2048
+
+Epilogue = Callable[[Tensor, int, int], object]
 
 
 @dataclass(frozen=True)
@@ -81,25 +84,23 @@ def row_ids(a: CSR) -> Tensor:
     return torch.repeat_interleave(rows, a.indptr.diff().long(), output_size=a.nnz)
 
 
-def multiply(a: CSR, b: Tensor, out: Tensor | None = None) -> Tensor:
+def multiply(a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None = None) -> Tensor:
     """Sparse times dense, (n, m) x (m, d) -> (n, d), written into ``out`` if given.
 
     PyTorch's embedding bag is this product (each row sums weighted rows of a table); on a CPU it is up to
-    twice as fast as the library's own CSR product.
+    twice as fast as the library's own CSR product. ``then(block, start, stop)`` may change rows start .. stop of the
+    result in place while they are still in the cache.
     """
     n_rows = a.shape[0]
     if out is None:
         out = b.new_empty(n_rows, b.shape[1])
-    if a.nnz == 0:
-        return out.zero_()
+    if n_rows == 0:
+        return out
     block = BLOCK_ROWS if b.device.type == "cpu" else n_rows
     bounds = a.indptr[torch.arange(0, n_rows + block, block).clamp_(max=n_rows)].tolist()
     for start, first, last in zip(range(0, n_rows, block), bounds[:-1], bounds[1:], strict=True):
         stop = min(start + block, n_rows)
-        if first == last:
-            out[start:stop] = 0
-            continue
-        out[start:stop] = functional.embedding_bag(
+        product = functional.embedding_bag(
             a.indices[first:last],
             b,
             a.indptr[start : stop + 1] - first,
@@ -107,6 +108,9 @@ def multiply(a: CSR, b: Tensor, out: Tensor | None = None) -> Tensor:
             per_sample_weights=a.values[first:last],
             include_last_offset=True,
         )
+        if then is not None:
+            then(product, start, stop)
+        out[start:stop] = product
     return out
 
 
@@ -124,6 +128,15 @@ def transpose_order(a: CSR) -> tuple[Tensor, Tensor, Tensor]:
 
 def transpose(a: CSR) -> CSR:
     """The transpose as CSR, columns in order within each row."""
+    if a.values.device.type == "cpu" and not a.values.requires_grad:
+        # SciPy's counting sort is several times faster than a general one.
+        by_column = a.to_scipy().tocsc()
+        return CSR(
+            torch.from_numpy(by_column.indptr),
+            torch.from_numpy(by_column.indices),
+            torch.from_numpy(by_column.data),
+            (a.shape[1], a.shape[0]),
+        )
     indptr, indices, order = transpose_order(a)
     return CSR(indptr, indices, a.values[order], (a.shape[1], a.shape[0]))
 
@@ -149,6 +162,16 @@ def select_rows(a: CSR, rows: Tensor) -> CSR:
         shift.long(), counts.long(), output_size=total
     )
     return CSR(indptr, a.indices[entries], a.values[entries], (rows.numel(), a.shape[1]))
+
+
+def compact_columns(a: CSR) -> tuple[CSR, Tensor]:
+    """Leave out columns without entries; also return the old numbers of those that stay, in order."""
+    used = torch.zeros(a.shape[1], dtype=torch.bool, device=a.indices.device)
+    used[a.indices] = True
+    columns = used.nonzero().squeeze(1)
+    place = torch.empty(a.shape[1], dtype=a.indices.dtype, device=a.indices.device)
+    place[columns] = torch.arange(len(columns), dtype=a.indices.dtype, device=a.indices.device)
+    return CSR(a.indptr, place[a.indices], a.values, (a.shape[0], len(columns))), columns
 
 
 def row_sums(a: CSR) -> Tensor:

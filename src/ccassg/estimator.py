@@ -1,0 +1,295 @@
+"""CCASSG: the method as a scikit-learn estimator, with presets, saving and loading."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ccassg import defaults, modelfile, train
+from ccassg.encoders import Encoder
+from ccassg.graph import Graph, as_graph
+from ccassg.loss import Objective, Terms
+from ccassg.presets import PRESETS
+
+Auto = Literal["auto"]
+Rate = float | tuple[float, float]
+
+
+class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Node embeddings by CCA-SSG (Zhang et al., NeurIPS 2021).
+
+    Two random views of the graph go through one encoder; the loss correlates the views and decorrelates the dimensions:
+
+        L = -trace(Z1' Z2) + lambda (||Z1' Z1 - I||^2 + ||Z2' Z2 - I||^2)
+
+    Whatever is "auto" is chosen from the graph when fitting, without labels; ``settings_`` says what and why.
+
+    Parameters
+    ----------
+    encoder : {"auto", "gcn", "mlp"}
+        Graph convolutions, or an MLP that sees only a node's own features.
+    n_layers : int or "auto"
+        Layers of the encoder; with one, its width is the embedding's.
+    hidden_dim, embedding_dim : int or "auto"
+        Widths of the hidden layers and of the embedding. Automatic ones never exceed what the data can fill.
+    decorrelation : float or "auto"
+        The trade-off lambda (of the appendix's form of the loss, as every published value).
+    edge_drop_rate, feature_mask_rate : float or "auto", or a pair of floats, one per view
+        Probability that an edge is dropped, and that a feature column is masked, per view and step.
+    n_steps : int or "auto"
+        Training steps.
+    learning_rate, weight_decay : float
+        Of Adam.
+    drop_both_directions : bool
+        Drop the two directions of an undirected edge together. The released code of the paper does not.
+    loss_nodes : int or None
+        Compute the loss on this many random nodes each step: an approximation, faster. None uses all.
+    augmentations : sequence of functions (graph, seed, step, view) -> graph
+        Further augmentations, applied before edges are dropped and columns masked.
+    invariance : float
+        Weight of the invariance term; 0 takes it away, for ablations.
+    random_state : int, RandomState or None
+        Same seed, same bits.
+    device : str
+        Such as "cpu" or "cuda".
+
+    Attributes
+    ----------
+    encoder_ : Encoder
+        The trained encoder.
+    history_ : dict of lists
+        ``loss``, ``invariance`` and ``decorrelation`` of every step.
+    settings_ : dict
+        The value in effect of every parameter; ``reasons_`` says why the automatic ones were chosen.
+    n_parameters_ : int
+        Size of the model.
+    n_features_in_ : int
+        Number of feature columns seen in `fit`.
+    fit_seconds_ : float
+        Time that training took.
+    """
+
+    def __init__(
+        self,
+        *,
+        encoder: Literal["auto", "gcn", "mlp"] = "auto",
+        n_layers: int | Auto = "auto",
+        hidden_dim: int | Auto = "auto",
+        embedding_dim: int | Auto = "auto",
+        decorrelation: float | Auto = "auto",
+        edge_drop_rate: Rate | Auto = "auto",
+        feature_mask_rate: Rate | Auto = "auto",
+        n_steps: int | Auto = "auto",
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        drop_both_directions: bool = False,
+        loss_nodes: int | None = None,
+        augmentations: tuple[train.Augmentation, ...] = (),
+        invariance: float = 1.0,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None:
+        self.encoder = encoder
+        self.n_layers = n_layers
+        self.hidden_dim = hidden_dim
+        self.embedding_dim = embedding_dim
+        self.decorrelation = decorrelation
+        self.edge_drop_rate = edge_drop_rate
+        self.feature_mask_rate = feature_mask_rate
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.drop_both_directions = drop_both_directions
+        self.loss_nodes = loss_nodes
+        self.augmentations = augmentations
+        self.invariance = invariance
+        self.random_state = random_state
+        self.device = device
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> Self:
+        """The paper's settings for one of its datasets; ``changes`` override single parameters.
+
+        ``"cora-fast"`` and so on name the quickest variant that keeps the accuracy (see ``loss_nodes``).
+        """
+        if name not in PRESETS:
+            raise ValueError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
+        return cls(**(PRESETS[name] | changes))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 50,
+        on_step: Callable[[int, Terms], None] | None = None,
+    ) -> Self:
+        """Train the encoder.
+
+        Parameters
+        ----------
+        X : Graph, anything `as_graph` takes with features, or a feature matrix (n, n_features)
+            A plain matrix has no edges: the encoder is then an MLP and the only augmentation is masking.
+        y
+            Ignored.
+        checkpoint : path, optional
+            File to save the run in now and then, and to continue it from.
+        checkpoint_every : int
+            Steps between two saves.
+        on_step : function of (step, terms), optional
+            Called after every step.
+        """
+        graph = self._input(X, reset=True)
+        seed = _seed(self.random_state)
+        chosen, reasons = defaults.choose(graph, self.get_params(deep=False), has_edges=not self._plain(X))
+        settings = _check(chosen, graph, seed)
+        encoder = _build(chosen, graph, seed).to(self.device)
+        start = time.perf_counter()
+        history = train.train(
+            encoder,
+            graph,
+            settings,
+            checkpoint_path=None if checkpoint is None else Path(checkpoint),
+            checkpoint_every=checkpoint_every,
+            on_step=on_step,
+        )
+        self.fit_seconds_ = time.perf_counter() - start
+        self.encoder_ = encoder
+        self.history_ = {
+            "loss": history.loss,
+            "invariance": history.invariance,
+            "decorrelation": history.decorrelation,
+        }
+        self.settings_ = chosen | {"random_state": seed}
+        self.reasons_ = reasons
+        self.n_parameters_ = encoder.n_parameters
+        self.n_features_in_ = graph.n_features
+        return self
+
+    def transform(self, X: Any) -> npt.NDArray[np.float32]:
+        """Embed the nodes of any graph with the same features, seen or not, (n, d)."""
+        check_is_fitted(self)
+        graph = self._input(X, reset=False)
+        return train.embed(self.encoder_, graph).cpu().numpy()
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float32]:
+        """Train on a graph and embed it."""
+        return self.fit(X, y, **fit_params).transform(X)
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``model.safetensors``, ``config.json`` and a model card into ``folder``."""
+        check_is_fitted(self)
+        modelfile.save(Path(folder), self)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "cpu") -> Self:
+        """Read a saved model; it gives the same embeddings bit for bit."""
+        saved = modelfile.load(Path(folder))
+        model = cls(**(saved.parameters | {"device": device}))
+        encoder = Encoder(saved.dims, propagate=saved.propagate, batch_norm=saved.batch_norm)
+        modelfile.restore(encoder, saved)
+        model.encoder_ = encoder.to(device).eval()
+        model.history_ = saved.history
+        model.settings_, model.reasons_ = saved.settings, saved.reasons
+        model.n_parameters_ = encoder.n_parameters
+        model.n_features_in_ = saved.dims[0]
+        model.fit_seconds_ = saved.fit_seconds
+        return model
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.encoder_.dims[-1])
+
+    @staticmethod
+    def _plain(X: Any) -> bool:
+        """Whether X is a feature matrix (or table) rather than a graph."""
+        return not (isinstance(X, (Graph, tuple)) or hasattr(X, "edge_index") or hasattr(X, "is_multigraph"))
+
+    def _input(self, X: Any, *, reset: bool) -> Graph:
+        if self._plain(X):
+            X = validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2 if reset else 1
+            )
+            n = X.shape[0]
+            X = sp.csr_array(X) if sp.issparse(X) else X
+            return Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), features=X)
+        graph = as_graph(X, need_features=True)
+        if not reset and graph.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {graph.n_features} features, but CCASSG is expecting {self.n_features_in_} features as input"
+            )
+        return graph
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+def _build(chosen: dict[str, Any], graph: Graph, seed: int) -> Encoder:
+    hidden = [chosen["hidden_dim"]] * (chosen["n_layers"] - 1)
+    is_gcn = chosen["encoder"] == "gcn"
+    dims = [graph.n_features, *hidden, chosen["embedding_dim"]]
+    return Encoder(dims, propagate=is_gcn, batch_norm=not is_gcn, seed=seed)
+
+
+def _check(chosen: dict[str, Any], graph: Graph, seed: int) -> train.Settings:
+    """Refuse impossible values, each by name; then everything that determines the run."""
+    if graph.n_nodes < 2:
+        raise ValueError(f"training needs at least 2 nodes, got {graph.n_nodes} (n_samples = {graph.n_nodes})")
+    if chosen["encoder"] not in ("gcn", "mlp"):
+        raise ValueError(f"encoder must be 'auto', 'gcn' or 'mlp', got {chosen['encoder']!r}")
+    for name in ("n_layers", "hidden_dim", "embedding_dim", "n_steps"):
+        _require_count(name, chosen[name], least=0 if name == "n_steps" else 1)
+    for name in ("learning_rate", "weight_decay", "decorrelation", "invariance"):
+        value = chosen[name]
+        if not isinstance(value, (int, float, np.number)) or not 0 <= value < float("inf"):
+            raise ValueError(f"{name} must be a finite number, at least 0, got {value!r}")
+    if chosen["loss_nodes"] is not None:
+        _require_count("loss_nodes", chosen["loss_nodes"], least=2)
+    return train.Settings(
+        n_steps=int(chosen["n_steps"]),
+        learning_rate=float(chosen["learning_rate"]),
+        weight_decay=float(chosen["weight_decay"]),
+        objective=Objective(float(chosen["decorrelation"]), float(chosen["invariance"])),
+        edge_drop_rate=_rates("edge_drop_rate", chosen["edge_drop_rate"]),
+        feature_mask_rate=_rates("feature_mask_rate", chosen["feature_mask_rate"]),
+        drop_both_directions=bool(chosen["drop_both_directions"]),
+        loss_nodes=int(chosen["loss_nodes"] or 0),
+        seed=seed,
+        augmentations=tuple(chosen["augmentations"]),
+    )
+
+
+def _rates(name: str, value: Any) -> tuple[float, float]:
+    pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    if len(pair) != 2:
+        raise ValueError(f"{name} must be one rate or a pair of rates, got {value!r}")
+    for rate in pair:
+        if not isinstance(rate, (int, float, np.number)) or not 0 <= rate < 1:
+            raise ValueError(f"{name} must be in [0, 1), got {rate!r}")
+    return float(pair[0]), float(pair[1])
+
+
+def _require_count(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, (int, np.integer)):
+        if random_state < 0:
+            raise ValueError(f"random_state must not be negative, got {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

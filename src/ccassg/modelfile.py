@@ -1,0 +1,162 @@
+"""A saved model: ``model.safetensors`` (weights), ``config.json`` (everything else) and ``README.md`` (a model card).
+
+Nothing in it is a pickle; loading runs no code. The config carries the hash of the weights, so a mixed-up or altered pair
+is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+import sklearn
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as from_bytes
+from safetensors.torch import save as to_bytes
+from torch import Tensor
+
+from ccassg.io.atomic import write_bytes_atomic
+
+if TYPE_CHECKING:
+    from ccassg.encoders import Encoder
+    from ccassg.estimator import CCASSG
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """What the files of a model say."""
+
+    dims: tuple[int, ...]
+    propagate: bool
+    batch_norm: bool
+    parameters: dict[str, Any]
+    settings: dict[str, Any]
+    reasons: list[str]
+    history: dict[str, list[float]]
+    fit_seconds: float
+    tensors: dict[str, Tensor]
+
+
+def versions() -> dict[str, str]:
+    """Versions of what determines a result."""
+    from ccassg import __version__
+
+    return {
+        "ccassg": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def save(folder: Path, model: CCASSG) -> None:
+    """Write a fitted model; the config goes last, so that it never names weights that are not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    encoder = model.encoder_
+    weights = to_bytes({name: value.cpu().contiguous() for name, value in encoder.state_dict().items()})
+    config = {
+        "format": FORMAT,
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        "dims": list(encoder.dims),
+        "propagate": encoder.propagate,
+        "batch_norm": len(encoder.norms) > 0,
+        "parameters": _plain(model.get_params(deep=False)),
+        "settings": _plain(model.settings_),
+        "reasons": model.reasons_,
+        "fit_seconds": model.fit_seconds_,
+        "history": model.history_,
+        "versions": versions(),
+    }
+    write_bytes_atomic(folder / "model.safetensors", weights)
+    write_bytes_atomic(folder / "README.md", _card(config).encode())
+    write_bytes_atomic(folder / "config.json", (json.dumps(config, indent=1) + "\n").encode())
+
+
+def load(folder: Path) -> SavedModel:
+    """Read and check a model's files; ValueError on anything that is not one."""
+    config_path, weights_path = folder / "config.json", folder / "model.safetensors"
+    if not config_path.is_file() or not weights_path.is_file():
+        raise ValueError(f"{folder} holds no model: config.json and model.safetensors must be there")
+    try:
+        config = json.loads(config_path.read_bytes())
+        weights = weights_path.read_bytes()
+        if config["format"] != FORMAT:
+            raise ValueError(f"{config_path} has format {config['format']!r}; this version reads {FORMAT}")
+        if hashlib.sha256(weights).hexdigest() != config["weights_sha256"]:
+            raise ValueError(f"{weights_path} does not belong to {config_path}, or was altered: its hash differs")
+        return SavedModel(
+            dims=tuple(int(width) for width in config["dims"]),
+            propagate=bool(config["propagate"]),
+            batch_norm=bool(config["batch_norm"]),
+            parameters={key: _unlist(value) for key, value in config["parameters"].items()},
+            settings=dict(config["settings"]),
+            reasons=list(config["reasons"]),
+            history={key: [float(x) for x in values] for key, values in config["history"].items()},
+            fit_seconds=float(config["fit_seconds"]),
+            tensors=from_bytes(weights),
+        )
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{config_path} is not a model's config ({type(error).__name__}: {error})") from None
+    except SafetensorError as error:
+        raise ValueError(f"{weights_path} is not a safetensors file: {error}") from None
+
+
+def restore(encoder: Encoder, saved: SavedModel) -> None:
+    """Put the saved weights into an encoder of the same shape."""
+    try:
+        encoder.load_state_dict(saved.tensors)
+    except RuntimeError as error:
+        raise ValueError(f"the weights do not fit the config: {str(error).splitlines()[-1].strip()}") from None
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them; functions by name only, a generator not at all."""
+    plain: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if name == "augmentations":
+            continue
+        if isinstance(value, np.generic):
+            value = value.item()
+        plain[name] = value if isinstance(value, (str, int, float, bool, tuple, list, type(None))) else None
+    return plain
+
+
+def _unlist(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _card(config: dict[str, Any]) -> str:
+    settings = "\n".join(f"| {name} | {value} |" for name, value in sorted(config["settings"].items()))
+    loss = config["history"]["loss"]
+    trained = f"{len(loss)} steps, final loss {loss[-1]:.4f}" if loss else "not trained"
+    return f"""# A CCA-SSG encoder
+
+Embeds nodes with {config["dims"][0]} features into {config["dims"][-1]} dimensions, learned without labels.
+
+```python
+import ccassg
+model = ccassg.CCASSG.load("this-folder")
+z = model.transform(graph)  # any graph with the same features
+```
+
+Trained for {trained}, in {config["fit_seconds"]:.1f} s, by ccassg {config["versions"]["ccassg"]}
+with PyTorch {config["versions"]["torch"]}.
+
+| setting | value |
+|---|---|
+{settings}
+
+The embedding reflects whatever the graph and its features contain, including their biases; it was checked against
+no task.
+"""

@@ -1,0 +1,227 @@
+"""The one training loop.
+
+Read from top to bottom: make two views, compute loss and gradients, take an Adam step, record, save now and then.
+Everything that determines a run is in `Settings`; the same settings on the same graph give the same bits, whether the run
+was interrupted or not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ccassg import augment, checkpoint, sparse
+from ccassg.augment import Edges
+from ccassg.encoders import Encoder
+from ccassg.graph import Graph
+from ccassg.loss import Objective, Terms
+from ccassg.sparse import CSR
+from ccassg.step import ExactStep, FirstProduct, SeparateProducts, View, first_product
+
+Augmentation = Callable[[Graph, int, int, int], Graph]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What determines a run, apart from the graph and the initial weights.
+
+    Rates are pairs, one per view. ``loss_nodes`` is the number of nodes drawn for the loss each step, 0 for all.
+    ``augmentations`` are functions (graph, seed, step, view) -> graph, applied before edges are dropped and columns masked.
+    """
+
+    n_steps: int
+    learning_rate: float
+    weight_decay: float
+    objective: Objective
+    edge_drop_rate: tuple[float, float]
+    feature_mask_rate: tuple[float, float]
+    drop_both_directions: bool = False
+    loss_nodes: int = 0
+    seed: int = 0
+    augmentations: tuple[Augmentation, ...] = ()
+
+    def fingerprint(self, graph: Graph, encoder: Encoder) -> str:
+        """A hash of all that the course of a run depends on; a checkpoint of another run is not resumed."""
+        known = asdict(self) | {
+            "augmentations": [getattr(f, "__qualname__", repr(f)) for f in self.augmentations],
+            "n_steps": None,  # a longer run continues a shorter one
+            "graph": [graph.n_nodes, graph.n_edges, graph.n_features],
+            "dims": encoder.dims,
+            "propagate": encoder.propagate,
+        }
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass
+class History:
+    """Loss, invariance and decorrelation of every step."""
+
+    loss: list[float] = field(default_factory=list)
+    invariance: list[float] = field(default_factory=list)
+    decorrelation: list[float] = field(default_factory=list)
+
+    def append(self, terms: Terms) -> None:
+        """Record one step."""
+        self.loss.append(float(terms.loss))
+        self.invariance.append(float(terms.invariance))
+        self.decorrelation.append(float(terms.decorrelation))
+
+
+class NonFiniteLossError(ArithmeticError):
+    """Training met a loss that is not a number."""
+
+
+def train(
+    encoder: Encoder,
+    graph: Graph,
+    settings: Settings,
+    *,
+    checkpoint_path: Path | None = None,
+    checkpoint_every: int = 50,
+    on_step: Callable[[int, Terms], None] | None = None,
+) -> History:
+    """Train ``encoder`` in place on ``graph``.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        On the device to train on.
+    graph : Graph
+        With features.
+    settings : Settings
+    checkpoint_path : path, optional
+        Where to save now and then; if it holds a checkpoint of this same run, training continues from there.
+    checkpoint_every : int
+        Steps between two checkpoints.
+    on_step : function of (step, terms), optional
+        Called after every step, for progress.
+
+    Returns
+    -------
+    History
+        Of all steps, including those before a resume.
+    """
+    device = encoder.weights[0].device
+    views = Views(graph, encoder, settings, device)
+    compute = ExactStep(encoder, settings.objective)
+    optimizer = torch.optim.Adam(
+        encoder.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+    )
+    history = History()
+    fingerprint = settings.fingerprint(graph, encoder)
+    if checkpoint_path is not None:
+        checkpoint.resume(checkpoint_path, fingerprint, encoder, optimizer, history)
+
+    encoder.train()
+    for step in range(len(history.loss), settings.n_steps):
+        features, pair, n = views(step)
+        terms = compute(features, pair, n)
+        if not math.isfinite(float(terms.loss)):
+            raise NonFiniteLossError(_explain(step, settings, checkpoint_path))
+        optimizer.step()
+        history.append(terms)
+        if checkpoint_path is not None and ((step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps):
+            checkpoint.save(checkpoint_path, fingerprint, encoder, optimizer, history)
+        if on_step is not None:
+            on_step(step, terms)
+    encoder.eval()
+    return history
+
+
+class Views:
+    """The two random views of a graph at a given step, ready for `ExactStep`."""
+
+    def __init__(self, graph: Graph, encoder: Encoder, settings: Settings, device: torch.device) -> None:
+        self.graph, self.settings, self.device = graph, settings, device
+        self.n_layers = len(encoder.weights)
+        self.propagate = encoder.propagate
+        self.features = first_product(feature_tensor(graph, device))
+        self.edges = self._edges(graph) if encoder.propagate else None
+
+    def __call__(self, step: int) -> tuple[FirstProduct | SeparateProducts, tuple[View, View], int]:
+        """Features, views and number of nodes in the loss at ``step``."""
+        settings, n = self.settings, self.graph.n_nodes
+        features: FirstProduct | SeparateProducts = self.features
+        edges = (self.edges, self.edges)
+        if settings.augmentations:
+            graphs = [self._augmented(step, v) for v in (0, 1)]
+            features = SeparateProducts([first_product(feature_tensor(g, self.device)) for g in graphs])
+            edges = (self._edges(graphs[0]), self._edges(graphs[1])) if self.propagate else edges
+        nodes = None
+        if 0 < settings.loss_nodes < n:
+            n = settings.loss_nodes
+            nodes = augment.sample_nodes(self.graph.n_nodes, n, seed=settings.seed, step=step, device=self.device)
+            if not self.propagate:
+                features = features.rows(nodes)
+        return features, (self._view(step, 0, edges[0], nodes), self._view(step, 1, edges[1], nodes)), n
+
+    def _view(self, step: int, v: int, edges: Edges | None, nodes: Tensor | None) -> View:
+        settings = self.settings
+        columns = augment.mask_features(
+            self.graph.n_features,
+            settings.feature_mask_rate[v],
+            seed=settings.seed,
+            step=step,
+            view=v,
+            device=self.device,
+        )
+        if edges is None:
+            return View(columns, None)
+        a, a_t = augment.drop_edges(edges, settings.edge_drop_rate[v], seed=settings.seed, step=step, view=v)
+        layers = [(a, a_t)] * self.n_layers if nodes is None else needed_rows(a, nodes, self.n_layers)
+        return View(columns, layers)
+
+    def _augmented(self, step: int, v: int) -> Graph:
+        graph = self.graph
+        for augmentation in self.settings.augmentations:
+            graph = augmentation(graph, self.settings.seed, step, v)
+            if graph.n_nodes != self.graph.n_nodes or graph.n_features != self.graph.n_features:
+                raise ValueError(f"augmentation {augmentation!r} must keep the nodes and the features' width")
+        return graph
+
+    def _edges(self, graph: Graph) -> Edges:
+        both = self.settings.drop_both_directions
+        return augment.edge_structure(graph, both_directions=both, device=self.device)
+
+
+def needed_rows(a: CSR, nodes: Tensor, n_layers: int) -> list[tuple[CSR, CSR]]:
+    """Each layer's aggregation cut to the rows that ``nodes`` need in the last one, with its transpose."""
+    layers = []
+    for layer in range(n_layers - 1, -1, -1):
+        part = sparse.select_rows(a, nodes)
+        if layer > 0:
+            part, nodes = sparse.compact_columns(part)
+        layers.append((part, sparse.transpose(part)))
+    return layers[::-1]
+
+
+def feature_tensor(graph: Graph, device: torch.device | str) -> Tensor | CSR:
+    """A graph's features on a device, sparse ones sparse."""
+    if graph.features is None:
+        raise ValueError("the graph has no features; pass features=, or make structural ones")
+    if isinstance(graph.features, torch.Tensor) or hasattr(graph.features, "__array__"):
+        return torch.as_tensor(graph.features).to(device)
+    return sparse.from_scipy(graph.features).to(device)
+
+
+@torch.no_grad()
+def embed(encoder: Encoder, graph: Graph) -> Tensor:
+    """Embeddings (n, d) of the graph as it is: no dropping, no masking, batch norm in evaluation mode."""
+    device = encoder.weights[0].device
+    encoder.eval()
+    a = augment.normalized(augment.edge_structure(graph, device=device)) if encoder.propagate else None
+    result: Tensor = encoder(feature_tensor(graph, device), a)
+    return result
+
+
+def _explain(step: int, settings: Settings, path: Path | None) -> str:
+    cause = "the features' scale is extreme" if step == 0 else f"learning_rate {settings.learning_rate:g} is too high"
+    saved = f"; the last good state is in {path}" if path is not None and path.exists() else ""
+    return f"the loss is not finite at step {step}; most likely {cause}{saved}"

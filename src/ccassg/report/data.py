@@ -32,8 +32,9 @@ class ReportData:
     history : dict of str to list of float
         One value per step: ``loss``, ``invariance``, ``decorrelation`` or others.
     probe : dict, or None
-        Result of a linear probe: ``accuracies`` (one per run, as fractions), ``confusion`` (class by class counts, rows
-        the true class), ``classes`` (their names), and any further single values (``mean``, ``std``, ``val_mean`` ...).
+        Result of a linear probe, as of `ccassg.evaluate.ProbeResult.as_dict`: ``accuracies`` (one per run, as fractions),
+        ``accuracy`` and ``std``, ``confusion`` (class by class counts, rows the true class), any further values or lists
+        of one value per run; and ``classes``, the names of the classes.
     settings, provenance : dict
         Shown as tables. Of the provenance, ``seconds`` and ``peak_memory`` (bytes) are also shown at the top.
     choices : list of str

@@ -23,7 +23,7 @@ N_LANDMARKS = 5_000
 N_ITERATIONS = 500
 # Rows per block of a product of all nodes with all nodes: the block stays below about 100 MB for 20 thousand nodes.
 BLOCK_ROWS = 1_024
-# A column whose spread is below this fraction of the widest column's, or of its own mean, carries no information.
+# A column whose standard deviation is below this part of its root mean square holds nothing but rounding.
 CONSTANT = 1e-6
 # The heat map shows at most this many columns, evenly spaced, so that a cell stays visible.
 N_SHOWN_COLUMNS = 128
@@ -107,10 +107,10 @@ def spectrum(embedding: Array) -> Spectrum:
     mean, covariance = _moments(embedding)
     values = np.clip(np.linalg.eigvalsh(covariance)[::-1][: len(embedding)], 0, None)
     total = values.sum()
-    if total <= max(float(mean @ mean), np.finfo(float).tiny) * CONSTANT**2:
+    if not _varies(mean, covariance).any():
         return Spectrum(np.zeros(len(values)), 0.0)
     # Rounding leaves directions of about 1e-16 of the largest; their roots would add up to a rank that is not there.
-    values[values < values[0] * 1e-12] = 0
+    values[values <= len(covariance) * np.finfo(np.float64).eps * values[0]] = 0
     share = np.sqrt(values[values > 0])
     share /= share.sum()
     return Spectrum(values / total, float(np.exp(-(share * np.log(share)).sum())))
@@ -140,9 +140,9 @@ class Correlation:
 def correlation(embedding: Array, n_shown: int = N_SHOWN_COLUMNS) -> Correlation:
     """Correlate all columns; keep ``n_shown`` evenly spaced ones for the picture."""
     mean, covariance = _moments(embedding)
-    spread = np.sqrt(np.diag(covariance))
-    varies = spread > CONSTANT * np.maximum(np.abs(mean), spread.max(initial=0.0))
-    scale = np.where(varies, 1 / np.where(varies, spread, 1), 0)
+    varies = _varies(mean, covariance)
+    scale = np.zeros(len(mean))
+    scale[varies] = 1 / np.sqrt(np.diag(covariance)[varies])
     full = np.clip(covariance * scale[:, None] * scale, -1, 1)
     n_varying, d = int(varies.sum()), len(full)
     pairs = n_varying * (n_varying - 1)
@@ -207,10 +207,11 @@ def warnings(
     """What a reader should know before trusting the embedding, in plain sentences; none if nothing is wrong."""
     n, d = embedding.shape
     found: list[str] = []
-    rank, full = shape.effective_rank, min(d, n - 1)
+    # Centred rows span at most n - 1 directions, so this is what could have been filled.
+    rank, possible = shape.effective_rank, min(d - columns.n_constant, n - 1)
     if rank == 0 and n > 1:
         found.append("All nodes have the same embedding (complete collapse): it says nothing. Lower the learning rate.")
-    elif d > 1 and n > 2 and rank < 0.1 * full:
+    elif possible > 1 and rank < 0.1 * possible:
         found.append(
             f"Collapsed dimensions: the {d} columns behave like {rank:.1f} independent ones. "
             f"Raise the decorrelation weight, train longer, or choose a smaller width."
@@ -220,11 +221,13 @@ def warnings(
             f"{_count(columns.n_constant, 'column')} of {d} {'is' if columns.n_constant == 1 else 'are'} constant: "
             f"the same value for every node, hence useless. A smaller width loses nothing."
         )
-    if d > 1 and columns.mean_absolute > 0.3:
+    if possible > 1 and columns.mean_absolute > 0.5:
         found.append(
-            f"The columns repeat each other: their mean absolute correlation is {columns.mean_absolute:.2f} "
-            f"(well trained embeddings stay below 0.1). Raise the decorrelation weight or train longer."
+            f"The columns repeat each other: two of them correlate by {columns.mean_absolute:.2f} on average. "
+            f"Raise the decorrelation weight or choose a smaller width."
         )
+    if d >= n > 1:
+        found.append(f"{d} columns for {_count(n, 'node')}: more than the nodes can fill. Choose a smaller width.")
     nodes, isolated, features = (graph.get(key) for key in ("nodes", "isolated", "features"))
     if nodes and isolated and isolated >= 0.1 * nodes:
         found.append(
@@ -259,6 +262,12 @@ def _moments(embedding: Array) -> tuple[Array, Array]:
         block = embedding[start : start + 8 * BLOCK_ROWS] - mean
         covariance += block.T @ block
     return mean, covariance / n
+
+
+def _varies(mean: Array, covariance: Array) -> Array:
+    """Which columns are more than one constant and its rounding, bool of shape (d,)."""
+    variance = np.diag(covariance)
+    return variance > CONSTANT**2 * (mean**2 + variance)
 
 
 def _principal_components(embedding: Array, dim: int) -> Array:

@@ -20,13 +20,21 @@ function drawHead() {
   if (Number.isFinite(provenance.peak_memory)) tile("Peak memory", bytes(provenance.peak_memory));
 }
 
-/** Mean and deviation of a probe: as given, else from its runs. */
-function probeScore({ mean = null, std = null, accuracies = [] }) {
-  const runs = accuracies.length;
-  if (mean === null && runs) mean = accuracies.reduce((sum, v) => sum + v, 0) / runs;
-  if (std === null && runs) std = Math.sqrt(accuracies.reduce((sum, v) => sum + (v - mean) ** 2, 0) / runs);
-  return { mean, std, runs };
+/** Mean and deviation (n - 1) of a probe: as given, else from its runs. */
+function probeScore({ accuracy = null, std = null, accuracies = [] }) {
+  const found = meanStd(accuracies);
+  return { mean: accuracy ?? found.mean, std: std ?? found.std, runs: accuracies.length };
 }
+
+function meanStd(values) {
+  const n = values.length;
+  if (!n) return { mean: null, std: null };
+  const mean = values.reduce((sum, v) => sum + v, 0) / n;
+  return { mean, std: n > 1 ? Math.sqrt(values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / (n - 1)) : null };
+}
+
+/** Fractions as percent, "83.51 % ± 0.42"; the deviation only where there is one. */
+const percentStd = ({ mean, std }) => percent(mean, 2) + (std === null ? "" : ` ± ${(100 * std).toFixed(2)}`);
 
 function drawWarnings() {
   const box = byId("warnings");
@@ -135,12 +143,12 @@ function drawProbe() {
   if (!probe) return;
   const { mean, std, runs } = probeScore(probe);
   const rows = {};
-  if (mean !== null) rows.accuracy = percent(mean, 2) + (std !== null && runs !== 1 ? ` ± ${(100 * std).toFixed(2)}` : "");
-  if (runs > 1) rows.runs = runs;
+  if (mean !== null) rows["test accuracy"] = percentStd({ mean, std: runs === 1 ? null : std });
   if (runs > 1) rows["lowest and highest"] = extent(probe.accuracies).map((v) => percent(v)).join(" and ");
   for (const [key, value] of Object.entries(probe)) {
-    if (["mean", "std", "accuracies", "confusion", "classes"].includes(key)) continue;
-    rows[key] = typeof value === "number" && !Number.isInteger(value) && Math.abs(value) <= 1 ? percent(value, 2) : value;
+    if (["accuracy", "std", "accuracies", "confusion", "classes"].includes(key)) continue;
+    const text = probeText(value);
+    if (text !== "") rows[key.replaceAll("_", " ")] = text;
   }
   const parts = byId("probe-parts");
   parts.append(element("div", { class: "card" }, element("h3", {}, "Result"), factTable(rows)));
@@ -149,6 +157,16 @@ function drawProbe() {
     const caption = element("p", { class: "muted small" }, "Rows are the true classes, columns the predicted ones; the shade is the share of the row.");
     parts.append(element("div", { class: "card" }, element("h3", {}, "Confusion matrix"), confusionTable(probe.confusion, classes), caption));
   }
+}
+
+/** One value, or one per run: fractions as percent, counts as their range. */
+function probeText(value) {
+  if (!Array.isArray(value)) return Number.isInteger(value) || typeof value !== "number" ? value : probeText([value]);
+  if (!value.every((v) => typeof v === "number")) return factText("", value);
+  if (!value.length) return "";
+  if (value.every((v) => v >= 0 && v <= 1)) return percentStd(meanStd(value));
+  const [low, high] = extent(value);
+  return low === high ? short(low) : `${short(low)} to ${short(high)}`;
 }
 
 function factTable(facts) {

@@ -1,0 +1,167 @@
+"""Opening files nobody vouches for: what they are by content, gzip with a bound, errors in one sentence.
+
+A compressed file may grow to `GROWTH` times its size (or `GROWTH_FLOOR` bytes, whichever is more) and is refused beyond:
+real tables stay far below, bombs far above. Nothing here or above it ever loads a pickle.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+GROWTH = 200
+GROWTH_FLOOR = 256 * 2**20
+
+MAGIC = {
+    b"PAR1": "Parquet",
+    b"\x93NUMPY": "NumPy .npy",
+    b"PK\x03\x04": "zip (.npz, .xlsx)",
+    b"\x89HDF": "HDF5 (.h5ad, .h5)",
+    b"%%MatrixMarket": "Matrix Market",
+    b"<?xml": "XML",
+    b"<graphml": "XML",
+    b"ARROW1": "Arrow/Feather",
+    b"SQLite": "SQLite",
+    b"\x80\x04\x95": "pickle",
+    b"\x80\x05\x95": "pickle",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+
+
+def check_file(path: PathLike) -> Path:
+    """The path of a readable, regular, non-empty file; ValueError otherwise."""
+    file = Path(path)
+    try:
+        if not file.exists():
+            raise ValueError(f"{file}: there is no such file")
+        if not file.is_file():
+            # A pipe would hang, a device may never end.
+            raise ValueError(f"{file} is {'a folder' if file.is_dir() else 'not a regular file'}; name a file")
+        if file.stat().st_size == 0:
+            raise ValueError(f"{file} is empty (0 bytes); check how it was written")
+        with open(file, "rb"):
+            return file
+    except OSError as error:
+        raise ValueError(f"{file} cannot be opened: {error.strerror or error}") from None
+
+
+def suffix_of(path: PathLike) -> str:
+    """The suffix in lower case, without a final ``.gz``: ``edges.CSV.gz`` has ``.csv``."""
+    name = Path(path).name.lower()
+    return Path(name.removesuffix(".gz")).suffix
+
+
+def content_kind(path: PathLike) -> str:
+    """What a file is by its first bytes, after gunzip: a value of `MAGIC`, "text" or "binary"."""
+    head = read_head(path, 4096)
+    stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for magic, kind in MAGIC.items():
+        if head.startswith(magic) or stripped.startswith(magic):
+            return kind
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "text"  # UTF-16 with its mark; the encoding is complained about later
+    return "binary" if b"\x00" in head else "text"
+
+
+def require_kind(path: PathLike, expected: str) -> None:
+    """Refuse a file whose content is not what its suffix promised."""
+    kind = content_kind(path)
+    if kind == expected:
+        return
+    if expected == "text":
+        raise ValueError(f"{path} is not a text table: its content is {kind}; give it the suffix of what it is")
+    raise ValueError(f"{path} is not a {expected} file: its content is {kind}; give it the suffix of what it is")
+
+
+def growth_limit(path: PathLike) -> int:
+    """How many bytes a compressed file may become."""
+    return max(GROWTH_FLOOR, GROWTH * os.path.getsize(path))
+
+
+def open_bytes(path: PathLike) -> IO[bytes]:
+    """Open for reading; gzip is recognised by content and bounded by `growth_limit`."""
+    file = open(path, "rb")  # noqa: SIM115 - handed to the caller
+    if file.peek(2)[:2] != b"\x1f\x8b":
+        return file
+    return io.BufferedReader(_Gunzip(path, file), 1 << 18)
+
+
+def is_gzip(path: PathLike) -> bool:
+    """Whether the content is gzip, whatever the name."""
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def read_head(path: PathLike, n_bytes: int) -> bytes:
+    """The first bytes, after gunzip."""
+    with open_bytes(path) as file:
+        return file.read(n_bytes)
+
+
+@contextmanager
+def one_sentence(path: Any) -> Iterator[None]:
+    """Turn whatever a reading library raises into a ValueError of one line that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise ValueError(f"{path} cannot be read: {_first_line(error)}") from None
+    except ValueError as error:
+        text = str(error)
+        if text.startswith(str(path)) and "\n" not in text:
+            raise
+        raise ValueError(f"{path} cannot be read: {_first_line(error)}") from None
+    except MemoryError:
+        raise ValueError(f"{path} cannot be read: it needs more memory than there is") from None
+    except (OSError, EOFError, LookupError, TypeError, ArithmeticError, AttributeError, zlib.error) as error:
+        raise ValueError(f"{path} cannot be read: {_first_line(error)}") from None
+
+
+class _Gunzip(io.RawIOBase):
+    """A gunzipped stream that stops at the growth limit, its errors told as ValueErrors."""
+
+    def __init__(self, path: PathLike, file: IO[bytes]) -> None:
+        self._path, self._file = path, file
+        self._stream = gzip.GzipFile(fileobj=file, mode="rb")
+        self._left = growth_limit(path)
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer."""
+        try:
+            n = self._stream.readinto(buffer)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{self._path} is a damaged gzip file: {_first_line(error)}") from None
+        self._left -= n
+        if self._left < 0:
+            raise ValueError(
+                f"{self._path} grows beyond {growth_limit(self._path):,} bytes when decompressed, {GROWTH} times its "
+                f"size; if you trust it, decompress it first (gunzip)"
+            )
+        return n
+
+    def close(self) -> None:
+        """Close both layers."""
+        self._stream.close()
+        self._file.close()
+        super().close()
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    line = text[0] if text else type(error).__name__
+    return line if len(line) <= 300 else line[:297] + "..."

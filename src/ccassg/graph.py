@@ -195,7 +195,7 @@ def check_features(features: Any, n_nodes: int | None = None) -> Features:
         if sp.issparse(features):
             matrix = sp.csr_array(features, dtype=np.float32)
             if not matrix.has_canonical_format:
-                matrix = matrix.copy() if matrix is features else matrix
+                matrix = matrix.copy()  # it may share memory with the user's
                 matrix.sum_duplicates()
             values = matrix.data
         else:

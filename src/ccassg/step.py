@@ -144,24 +144,27 @@ class ExactStep:
         """From the gradient at the head's input to that at the first product X W."""
         encoder = self.encoder
         last = len(encoder.weights) - 1
-        # Two buffers take turns; the head's inputs and gradients are not needed any more.
-        names = (f"m{v}", f"grad{v + 1}")
         if last == 0:
-            return self._pull(view, 0, g, names[0])
-        g = self._pull(view, last, g, names[0], mask=tapes[-1].h)
+            return self._pull(v, view, 0, g)
+        g = self._pull(v, view, last, g, mask=tapes[-1].h)
         for i in range(last - 1, -1, -1):
             if encoder.norms:
                 g = self._normalize_backward(i, g, tapes[i], n_total)
             _add_grad(encoder.biases[i], g.sum(0))
-            g = self._pull(view, i, g, names[1])
+            g = self._pull(v, view, i, g)
             if i > 0:
                 below = tapes[i - 1].h
                 _add_grad(encoder.weights[i], below.T @ g)
-                g = torch.mm(g, encoder.weights[i].T, out=self.work.get(names[0], len(g), below.shape[1]))
+                g = torch.mm(g, encoder.weights[i].T, out=self._spare(v, g, len(g), below.shape[1]))
                 _relu_backward(g, below)
         return g
 
-    def _pull(self, view: View, i: int, g: Tensor, name: str, mask: Tensor | None = None) -> Tensor:
+    def _spare(self, v: int, g: Tensor, rows: int, columns: int) -> Tensor:
+        """The one of two buffers that ``g`` is not in; they take turns, as the head's inputs are not needed any more."""
+        first = self.work.get(f"m{v}", rows, columns)
+        return self.work.get(f"grad{v + 1}", rows, columns) if first.data_ptr() == g.data_ptr() else first
+
+    def _pull(self, v: int, view: View, i: int, g: Tensor, mask: Tensor | None = None) -> Tensor:
         """Backward through layer i's aggregation and, if ``mask`` is given, the relu below it."""
         if view.layers is None:
             if mask is not None:
@@ -169,7 +172,7 @@ class ExactStep:
             return g
         at = view.layers[i][1]
         finish = None if mask is None else lambda block, start, stop: _relu_backward(block, mask[start:stop])
-        return sparse.multiply(at, g, self.work.get(name, at.shape[0], g.shape[1]), finish)
+        return sparse.multiply(at, g, self._spare(v, g, at.shape[0], g.shape[1]), finish)
 
     def _normalize_backward(self, i: int, g: Tensor, tape: _Tape, n_total: int) -> Tensor:
         """Backward through batch norm, in place."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io import tables
@@ -97,7 +99,11 @@ def read_edges(
     table = tables.open_table(
         edges, known_names=tables.EDGE_NAMES, header=header, encoding=encoding, what="the edge table"
     )
-    return edges_of_table(table, source, target, weight)
+    found = edges_of_table(table, source, target, weight)
+    if table.unsure_header and _holds(found, table.names[:2]):  # then the first line is an edge too
+        table = tables.open_table(edges, header=False, encoding=encoding)
+        return edges_of_table(table, source, target, weight)
+    return found
 
 
 def edges_of_table(
@@ -138,3 +144,9 @@ def check_weights(table: Table, name: str, weights: Array) -> None:
             f"{table}, column {name!r}, {table.place(row)}: {weights[row]:g} cannot be a weight; weights are from 0 to "
             f"3e38, so shift, rescale or drop such edges"
         )
+
+
+def _holds(edges: Edges, names: Sequence[str]) -> bool:
+    """Whether one of the names is an id of the edges."""
+    ids = (column.chunk(0).dictionary for column in (edges.source, edges.target) if column.num_chunks)
+    return any(pc.is_in(values, value_set=pa.array(names, values.type)).true_count for values in ids)

@@ -124,7 +124,16 @@ def one_sentence(path: Any) -> Iterator[None]:
         raise ValueError(f"{path} cannot be read: {_first_line(error)}") from None
     except MemoryError:
         raise ValueError(f"{path} cannot be read: it needs more memory than there is") from None
-    except (OSError, EOFError, LookupError, TypeError, ArithmeticError, AttributeError, zlib.error) as error:
+    except (
+        OSError,
+        EOFError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        AttributeError,
+        RuntimeError,
+        zlib.error,
+    ) as error:
         raise ValueError(f"{path} cannot be read: {_first_line(error)}") from None
 
 

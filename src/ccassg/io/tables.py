@@ -38,7 +38,7 @@ SOURCE_TARGET = (
     ("citing", "cited"),
 )
 WEIGHT = ("weight", "weights", "w", "edge_weight")
-ID = ("id", "node", "node_id", "nodeid", "ids", "index", "name", "column 1")
+ID = ("id", "node", "node_id", "nodeid", "ids", "index", "name")
 LABEL = ("label", "labels", "class", "y")
 EDGE_NAMES = frozenset(name for pair in SOURCE_TARGET for name in pair) | frozenset(WEIGHT)
 NODE_NAMES = frozenset(ID) | frozenset(LABEL)
@@ -52,6 +52,7 @@ class Table(Protocol):
 
     notes: list[str]
     is_text: bool
+    unsure_header: bool  # its first line was taken as names for want of a better guess
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,6 +116,7 @@ class ParquetTable:
     """A Parquet file, streamed in batches and bounded in what it may become."""
 
     is_text = False
+    unsure_header = False
 
     def __init__(self, path: PathLike) -> None:
         self.path = check_file(path)
@@ -165,6 +167,7 @@ class FrameTable:
     """A table in memory."""
 
     is_text = False
+    unsure_header = False
 
     def __init__(self, data: pa.Table, name: str) -> None:
         self._data, self._name = data, name
@@ -275,6 +278,11 @@ def shown(value: Any) -> str:
     """A value for a message, cut short."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{n:,} {one if n == 1 else many}"
 
 
 def listed(values: Sequence[Any], most: int = 8) -> str:

@@ -58,7 +58,10 @@ class TextTable:
         with one_sentence(self.path):
             self.layout = _guess_layout(self.path, header, self.encoding, known_names)
         self.notes: list[str] = []
-        if header is None and self.layout.has_header and not _looks_named(self.layout.names, known_names):
+        self.unsure_header = (
+            header is None and self.layout.has_header and not _looks_named(self.layout.names, known_names)
+        )
+        if self.unsure_header:
             first = self.layout.delimiter.join(self.layout.names[:4])
             self.notes.append(f"{self.path}: took its first line ({first[:80]!r}) as column names")
 

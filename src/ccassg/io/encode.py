@@ -1,0 +1,235 @@
+"""Columns of a node table as numbers: numbers as they are, categories one-hot, text hashed if allowed.
+
+A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a category), ``abstract#17`` (hashed text),
+``vector[3]`` (an entry of a list). The names of one table, given as ``like`` to another, make the second one's features
+match the first one's, column by column: what a trained encoder needs to see new nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from ccassg.graph import Array, Features
+from ccassg.io import tables
+from ccassg.io.tables import Table, is_string, listed, shown
+
+MAX_CATEGORIES = 256
+MAX_CATEGORY_LENGTH = 60
+TEXT_DIM = 256
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+
+
+def encode_columns(
+    table: Table,
+    data: pa.Table,
+    columns: Sequence[str],
+    *,
+    text: str = "refuse",
+    text_dim: int = TEXT_DIM,
+    like: Sequence[str] | None = None,
+) -> tuple[Features, tuple[str, ...]]:
+    """Turn columns into features.
+
+    Parameters
+    ----------
+    table : Table
+        For messages and notes.
+    data : pyarrow.Table
+        The rows, holding at least ``columns``.
+    columns : sequence of str
+        What to encode, in this order.
+    text : {"refuse", "hash"}
+        What to do with free text: an error with advice, or word counts hashed to ``text_dim`` columns.
+    like : sequence of str
+        Feature names to reproduce; see the module's head.
+
+    Returns
+    -------
+    features : float32 array or CSR array of shape (n, n_features)
+        Sparse if at least three quarters of more than 64 columns are zeros.
+    names : tuple of str
+    """
+    blocks: list[Any] = []
+    names: list[str] = []
+    numeric: list[Array] = []
+    stems = _by_stem(like or ())
+    for name in columns:
+        column = data[name]
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        wanted = stems.get(name)
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+            block, made = _lists(table, name, column)
+        elif wanted or is_string(kind):
+            block, made = _strings(table, name, column, text, text_dim, wanted)
+        else:
+            numeric.append(_numbers(table, name, column))
+            names.append(name)
+            continue
+        _flush(blocks, numeric)
+        blocks.append(block)
+        names += made
+    _flush(blocks, numeric)
+    if like is None:
+        return _assemble(blocks), tuple(names)
+    place = {name: i for i, name in enumerate(names)}
+    lacking = [name for name in like if name not in place]
+    if lacking:
+        raise ValueError(
+            f"{table} lacks {len(lacking):,} of the {len(like):,} features used in training, first {listed(lacking, 3)}; "
+            f"give the new nodes the same columns"
+        )
+    matrix = _assemble(blocks)
+    return (matrix if names == list(like) else matrix[:, [place[name] for name in like]]), tuple(like)
+
+
+def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
+    """The table columns that features of these names come from; ValueError is left to the encoding."""
+    wanted = set(like) | set(_by_stem(like)) | {name.rpartition("[")[0] for name in like}
+    return [name for name in available if name in wanted]
+
+
+def _numbers(table: Table, name: str, column: pa.ChunkedArray) -> Array:
+    kind = column.type
+    if pa.types.is_temporal(kind):
+        raise ValueError(
+            f"{table}, column {name!r}: {kind} is neither number nor category; turn it into a number (days, say) or leave "
+            f"it out (feature_columns lists the columns to use)"
+        )
+    values = tables.numbers(table, name, column, "a feature")
+    if len(values) and np.abs(values).max() > FLOAT32_MAX:
+        row = int(np.abs(values).argmax())
+        raise ValueError(f"{table}, column {name!r}, {table.place(row)}: {values[row]:g} is beyond 3e38; rescale it")
+    return values.astype(np.float32)
+
+
+def _strings(
+    table: Table,
+    name: str,
+    column: pa.ChunkedArray,
+    text: str,
+    text_dim: int,
+    wanted: list[str] | None,
+) -> tuple[sp.csr_array, list[str]]:
+    if wanted and wanted[0].startswith(f"{name}#"):
+        return _hash(name, column, 1 + max(int(w.rpartition("#")[2]) for w in wanted))
+    explicit = pa.types.is_dictionary(column.type) and isinstance(table, tables.FrameTable)
+    values, codes = _categories(column)
+    if wanted:
+        return _one_hot(table, name, values, codes, [w[len(name) + 1 :] for w in wanted])
+    _refuse_mixture(table, name, values, codes)
+    n_used = len(values)
+    long = max((len(value) for value in values), default=0) > MAX_CATEGORY_LENGTH
+    few = n_used <= 20 or n_used <= len(codes) / 2
+    if explicit or (n_used <= MAX_CATEGORIES and few and not long):
+        return _one_hot(table, name, values, codes, sorted(values))
+    if text == "hash":
+        table.notes.append(f"{table}: hashed the text of column {name!r} to {text_dim} features")
+        return _hash(name, column, text_dim)
+    raise ValueError(
+        f"{table}, column {name!r}: free text ({n_used:,} different values, such as {shown(values[0])}); hash it to numbers "
+        f"with text='hash' (--text hash), or leave it out (feature_columns lists the columns to use)"
+    )
+
+
+def _categories(column: pa.ChunkedArray) -> tuple[list[str], Array]:
+    """Different values that occur, and for each row its position among them, -1 where empty."""
+    plain = column.cast(pa.large_string()) if column.type != pa.large_string() else column
+    encoded = plain.combine_chunks().dictionary_encode()
+    values = [value.strip() for value in encoded.dictionary.to_pylist()]
+    distinct = sorted({value for value in values if value})
+    rank = {value: i for i, value in enumerate(distinct)}
+    lookup = np.array([rank.get(value, -1) for value in values] + [-1], np.int64)
+    return distinct, lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
+
+
+def _refuse_mixture(table: Table, name: str, values: list[str], codes: Array) -> None:
+    """Numbers with a few words among them are a damaged column, not categories."""
+    is_number = pc.match_substring_regex(pa.array(values, pa.large_string()), NUMBER).to_numpy(zero_copy_only=False)
+    filled = codes[codes >= 0]
+    if not len(filled) or is_number.all() or is_number[filled].mean() < 0.5:
+        return
+    row = int(np.flatnonzero((codes >= 0) & ~is_number[codes])[0])
+    raise ValueError(
+        f"{table}, column {name!r}, {table.place(row)}: {shown(values[codes[row]])} among numbers; mend the value or leave "
+        f"the column out (feature_columns lists the columns to use)"
+    )
+
+
+def _one_hot(
+    table: Table, name: str, values: list[str], codes: Array, categories: list[str]
+) -> tuple[sp.csr_array, list[str]]:
+    place = {value: i for i, value in enumerate(categories)}
+    lookup = np.array([place.get(value, -1) for value in values] + [-1], np.int64)
+    columns = lookup[codes]
+    unknown = [value for value in values if value not in place]
+    if unknown:
+        table.notes.append(f"{table}, column {name!r}: {listed(unknown, 3)} unknown in training, taken as no category")
+    if n_empty := int((codes < 0).sum()):
+        table.notes.append(
+            f"{table}, column {name!r}: {tables.counted(n_empty, 'node', 'nodes')} without a value, taken as no category"
+        )
+    rows = np.flatnonzero(columns >= 0)
+    matrix = sp.csr_array(
+        (np.ones(len(rows), np.float32), (rows, columns[rows])), shape=(len(codes), max(1, len(categories)))
+    )
+    return matrix, [f"{name}={value}" for value in categories] or [f"{name}="]
+
+
+def _hash(name: str, column: pa.ChunkedArray, dim: int) -> tuple[sp.csr_array, list[str]]:
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    words = column.cast(pa.large_string()).fill_null("").to_pylist()
+    matrix = HashingVectorizer(n_features=dim, norm="l2", dtype=np.float32).transform(words)
+    return sp.csr_array(matrix), [f"{name}#{i}" for i in range(dim)]
+
+
+def _lists(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, list[str]]:
+    """A column whose cells are vectors of one length."""
+    array = column.combine_chunks()
+    lengths = pc.list_value_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
+    if not len(lengths) or lengths[0] <= 0 or (lengths != lengths[0]).any():
+        row = int(np.flatnonzero(lengths != max(1, lengths[0]))[0]) if len(lengths) else 0
+        raise ValueError(
+            f"{table}, column {name!r}, {table.place(row)}: a list of another length; make all equally long"
+        )
+    width = int(lengths[0])
+    entries = pa.chunked_array([pc.list_flatten(array)])
+    if entries.null_count or not (pa.types.is_integer(entries.type) or pa.types.is_floating(entries.type)):
+        raise ValueError(f"{table}, column {name!r}: lists must hold numbers, all present; got {entries.type}")
+    values = entries.cast(pa.float64(), safe=False).to_numpy().reshape(-1, width)
+    bad = ~(np.abs(values) <= FLOAT32_MAX).all(axis=1)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"{table}, column {name!r}, {table.place(row)}: NaN or infinite; fill or drop such rows")
+    return values.astype(np.float32), [f"{name}[{i}]" for i in range(width)]
+
+
+def _flush(blocks: list[Any], numeric: list[Array]) -> None:
+    if numeric:
+        blocks.append(np.ascontiguousarray(np.stack(numeric).T))
+        numeric.clear()
+
+
+def _assemble(blocks: list[Any]) -> Features:
+    width = sum(block.shape[1] for block in blocks)
+    n_stored = sum(block.nnz if sp.issparse(block) else np.count_nonzero(block) for block in blocks)
+    if width > 64 and n_stored < 0.25 * width * blocks[0].shape[0]:
+        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
+    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks])
+
+
+def _by_stem(like: Sequence[str]) -> dict[str, list[str]]:
+    """Names of features made from categories or text, under every column name they may come from."""
+    stems: dict[str, list[str]] = {}
+    for name in like:
+        for i, mark in enumerate(name):
+            if mark in "=#":
+                stems.setdefault(name[:i], []).append(name)
+    return stems

@@ -1,0 +1,304 @@
+"""From the user's files to a graph: edges, features and labels brought together under one set of ids."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ccassg.graph import Array, Features, Graph, as_graph
+from ccassg.io import tables
+from ccassg.io.arrays import MATRIX_SUFFIXES
+from ccassg.io.edges import Edges, read_edges
+from ccassg.io.encode import TEXT_DIM
+from ccassg.io.features import Nodes, read_nodes
+from ccassg.io.files import suffix_of
+from ccassg.io.ids import encode, flat, positions, settle, to_numpy
+from ccassg.io.labels import encode_labels, read_labels
+from ccassg.io.structural import structural_features, structural_names
+
+EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
+NODE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, *MATRIX_SUFFIXES)
+ID_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".npy", ".json")
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedGraph:
+    """A graph read from files.
+
+    Attributes
+    ----------
+    graph : Graph
+        With features, and with the user's ids.
+    y : int64 array of shape (n,), or None
+        The classes, -1 where a node has no label; None without any labels.
+    class_names : tuple of str, or None
+    feature_names : tuple of str, or None
+        Where each feature came from; None for a matrix without names. Given as ``like`` when reading new nodes, their
+        features match these.
+    structural : bool
+        Whether the features were made from the edges, for want of others.
+    notes : tuple of str
+        What was guessed, changed or left out on the way.
+    """
+
+    graph: Graph
+    y: Array | None = None
+    class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    structural: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def read_graph(
+    edges: Any,
+    features: Any = None,
+    labels: Any = None,
+    *,
+    ids: Any = None,
+    source: str | int | None = None,
+    target: str | int | None = None,
+    weight: str | int | None = None,
+    id_column: str | int | None = None,
+    feature_columns: Sequence[str | int] | None = None,
+    label_column: str | int | None = None,
+    directed: bool = False,
+    text: str = "refuse",
+    text_dim: int = TEXT_DIM,
+    like: Sequence[str] | None = None,
+    n_components: int = 32,
+    seed: int = 0,
+    header: bool | None = None,
+    encoding: str = "utf-8",
+) -> LoadedGraph:
+    """Read a graph from files or frames.
+
+    Parameters
+    ----------
+    edges : path-like or frame
+        See `ccassg.io.edges.read_edges`. Or a folder with ``edges.*`` and, where they exist, ``nodes.*`` or ``features.*``,
+        ``labels.*`` and ``ids.*``.
+    features : path-like or frame
+        A node table or a matrix; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
+        features are made from the edges (`structural_features`) and nodes come in increasing order of their ids.
+    labels : path-like or frame
+        A file of labels, if they are not a column of the node table.
+    ids : path-like
+        The ids of a matrix's rows.
+    source, target, weight : str or int
+        Columns of the edge table.
+    id_column, feature_columns, label_column : str or int, or a sequence of these
+        Columns of the node table; the first and last also of the label table.
+    directed : bool
+        Keep directions; by default every edge gets its reverse.
+    text : {"refuse", "hash"}
+        What to do with free text among the features; ``text_dim`` is the number of hashed columns.
+    like : sequence of str
+        The `LoadedGraph.feature_names` of the graph a model was trained on.
+    n_components, seed : int
+        For `structural_features`.
+    header, encoding
+        Of text files: whether they begin with column names (guessed by default), and their encoding.
+
+    Returns
+    -------
+    LoadedGraph
+
+    Raises
+    ------
+    ValueError
+        One sentence with file, line or column, and the way out.
+    """
+    if tables.is_path(edges) and Path(edges).is_dir():
+        edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
+    found = read_edges(edges, source=source, target=target, weight=weight, header=header, encoding=encoding)
+    edge_ids, codes = _number_edges(found)
+    notes = list(found.notes)
+    nodes = None
+    own = features if features is not None else found.nodes
+    if own is not None:
+        nodes = read_nodes(
+            own,
+            ids=ids,
+            edge_ids=edge_ids,
+            id_column="id" if own is found.nodes else id_column,
+            feature_columns=feature_columns,
+            label_column=label_column if labels is None else None,
+            guess_labels=labels is None,
+            text=text,
+            text_dim=text_dim,
+            like=like,
+            header=header,
+            encoding=encoding,
+        )
+        notes += nodes.notes
+    node_ids, place = _match_nodes(found, edge_ids, nodes)
+    if found.directed and not directed:
+        notes.append(f"{found.name} is directed; every edge got its reverse (directed=True keeps directions)")
+    graph = _build(found, codes if place is None else place[codes], len(node_ids), nodes, directed)
+    graph = dataclasses.replace(graph, ids=_ids_or_none(node_ids))
+    notes += graph.notes
+    feature_names = None if nodes is None else nodes.feature_names
+    structural = graph.features is None
+    if structural:
+        graph = graph.with_features(structural_features(graph, n_components=n_components, seed=seed))
+        feature_names = structural_names(graph.n_features)
+        notes.append(
+            f"no features were given: made {graph.n_features} from the edges (degree, clustering, core number, PageRank and "
+            f"leading eigenvectors)"
+        )
+    if n_isolated := graph.n_isolated:
+        notes.append(f"{tables.counted(n_isolated, 'node has', 'nodes have')} no edge; features alone embed them")
+    y, class_names = None, None
+    if labels is not None:
+        table = read_labels(
+            labels,
+            node_ids=node_ids,
+            id_column=id_column if features is None else None,
+            label_column=label_column,
+            header=header,
+            encoding=encoding,
+        )
+        notes += table.notes
+        y, class_names = _match_labels(table, node_ids, found.from_text, notes)
+    elif nodes is not None and nodes.labels is not None:
+        y, class_names = encode_labels(nodes)
+    return LoadedGraph(graph, y, class_names, feature_names, structural, tuple(dict.fromkeys(notes)))
+
+
+def _of_folder(folder: Path, features: Any, labels: Any, ids: Any) -> tuple[Path, Any, Any, Any]:
+    """The files of a folder by their names; what the user named goes first."""
+    edges = _only(folder, ("edges", "edge_list", "graph"), EDGE_SUFFIXES)
+    if edges is None:
+        raise ValueError(f"{folder} holds no edges.* (such as edges.csv or edges.parquet); name the edge file itself")
+    features = features if features is not None else _only(folder, ("nodes", "features"), NODE_SUFFIXES)
+    labels = labels if labels is not None else _only(folder, ("labels",), ID_SUFFIXES)
+    if ids is None and features is not None and tables.is_path(features) and suffix_of(features) in MATRIX_SUFFIXES:
+        ids = _only(folder, ("ids",), ID_SUFFIXES)
+    return edges, features, labels, ids
+
+
+def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path | None:
+    for stem in stems:
+        fitting = sorted(
+            path for path in folder.iterdir() if path.name.lower().split(".")[0] == stem and suffix_of(path) in suffixes
+        )
+        if len(fitting) > 1:
+            raise ValueError(
+                f"{folder} holds several {stem}.* ({fitting[0].name}, {fitting[1].name}); name the one to read"
+            )
+        if fitting:
+            return fitting[0]
+    return None
+
+
+def _number_edges(edges: Edges) -> tuple[pa.Array, Array]:
+    """The ids that edges name, and the edges as positions among them, shape (2, n_edges)."""
+    columns = settle([edges.source, edges.target], [edges.from_text] * 2)
+    ids, codes = encode(columns)
+    return ids, codes.reshape(2, -1)
+
+
+def _match_nodes(edges: Edges, edge_ids: pa.Array, nodes: Nodes | None) -> tuple[pa.Array, Array | None]:
+    """All node ids in the order of the rows, and for each id of the edges its row (None: the same order)."""
+    if nodes is None:
+        if edges.node_ids is None:
+            return edge_ids, None
+        listed_ids, listed_text, name = edges.node_ids, edges.from_text, edges.name
+    elif nodes.ids is not None:
+        listed_ids, listed_text, name = nodes.ids, nodes.from_text, nodes.name
+    else:
+        return _rows_in_order(edges, edge_ids, nodes)
+    seen, all_ids = settle([_column(edge_ids), listed_ids], [edges.from_text, listed_text])
+    among = flat(all_ids)
+    place = positions(flat(seen), among)
+    lacking = np.flatnonzero(place < 0)
+    if len(lacking) == len(place) and len(place):
+        raise ValueError(
+            f"{name} and {edges.name} have no id in common: the first names nodes such as {tables.shown(among[0].as_py())}, "
+            f"the second {tables.shown(edge_ids[0].as_py())}; check id_column, source and target"
+        )
+    if len(lacking):
+        examples = edge_ids.take(pa.array(lacking[:3])).to_pylist()
+        raise ValueError(
+            f"{name} lacks {len(lacking):,} of the {len(place):,} nodes that {edges.name} names (first "
+            f"{tables.listed(examples)}); add their rows, or take their edges out"
+        )
+    return among, place
+
+
+def _rows_in_order(edges: Edges, edge_ids: pa.Array, nodes: Nodes) -> tuple[pa.Array, Array]:
+    if not pa.types.is_integer(edge_ids.type):
+        raise ValueError(
+            f"{nodes.name} has no ids, but {edges.name} names nodes such as {tables.shown(edge_ids[0].as_py())}; give the ids "
+            f"of the rows in a file (ids), one a line"
+        )
+    place = edge_ids.to_numpy()
+    bad = place[(place < 0) | (place >= nodes.n_rows)]
+    if len(bad):
+        raise ValueError(
+            f"{nodes.name} has rows for the nodes 0 .. {nodes.n_rows - 1}, but {edges.name} names {len(bad):,} others, first "
+            f"{bad[0]}; add their rows, or give the ids of the rows in a file (ids)"
+        )
+    return pa.array(np.arange(nodes.n_rows)), place
+
+
+def _column(ids: pa.Array) -> pa.ChunkedArray:
+    column = pa.chunked_array([ids])
+    return column if pa.types.is_integer(ids.type) else column.dictionary_encode()
+
+
+def _build(edges: Edges, codes: Array, n_nodes: int, nodes: Nodes | None, directed: bool) -> Graph:
+    features: Features | None = None if nodes is None else nodes.features
+    try:
+        return as_graph(
+            codes,
+            features,
+            edge_weights=edges.weights,
+            n_nodes=n_nodes if features is None else None,
+            directed=directed,
+        )
+    except ValueError as error:
+        raise ValueError(f"{edges.name}: {error}") from None
+
+
+def _ids_or_none(ids: pa.Array) -> Array | None:
+    """Ids for the graph; 0 .. n - 1 need not be stored."""
+    names = to_numpy(ids)
+    if names.dtype.kind == "i" and len(names) and names[0] == 0 and (names == np.arange(len(names))).all():
+        return None
+    return names
+
+
+def _match_labels(
+    labels: Nodes, node_ids: pa.Array, from_text: bool, notes: list[str]
+) -> tuple[Array, tuple[str, ...]]:
+    codes, class_names = encode_labels(labels)
+    n = len(node_ids)
+    if labels.ids is None:
+        if labels.n_rows != n:
+            raise ValueError(
+                f"{labels.name} has {labels.n_rows:,} labels without ids, but the graph has {n:,} nodes; give one each, or "
+                f"a column of ids"
+            )
+        return codes, class_names
+    given, known = settle([labels.ids, _column(node_ids)], [labels.from_text, from_text])
+    place = positions(flat(given), flat(known))
+    inside = place >= 0
+    if not inside.any():
+        raise ValueError(
+            f"{labels.name} labels no node of the graph: it names {tables.shown(flat(given)[0].as_py())}, the graph "
+            f"{tables.shown(node_ids[0].as_py())}; check id_column"
+        )
+    if not inside.all():
+        notes.append(
+            f"{labels.name}: left out the labels of {tables.counted(int((~inside).sum()), 'id', 'ids')} not in the graph"
+        )
+    y = np.full(n, -1, np.int64)
+    y[place[inside]] = codes[inside]
+    return y, class_names

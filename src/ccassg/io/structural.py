@@ -1,0 +1,176 @@
+"""Features for graphs that come without: what a node's place in the graph says about it."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ccassg.graph import Array, Graph
+
+LOCAL = ("degree", "log degree", "clustering", "core number", "pagerank")
+# Exact triangles below this many pairs of neighbours, sampled ones above: a hub of a million would take hours.
+MAX_WEDGES = 100_000_000
+WEDGES_PER_NODE = 32
+DENSE_NODES = 400
+LANCZOS_NODES = 200_000
+
+
+def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> Array:
+    """Degree, log degree, clustering coefficient, core number, PageRank and spectral coordinates.
+
+    The coordinates are the leading eigenvectors of D^-1/2 A D^-1/2. Directions do not count. Every column is centred and
+    scaled to variance 1 (a constant one is 0). The same graph and seed give the same features; an eigenvector's
+    sign makes its largest entry positive. Coordinates of two graphs are not comparable: for a model that is to
+    embed new graphs, give real features or ``n_components=0``.
+
+    Parameters
+    ----------
+    graph : Graph
+        Its own features are not used.
+    n_components : int
+        Number of eigenvectors, at most n - 1; 0 for none.
+    seed : int
+        Of the eigenvectors' start and, in very dense graphs, of the sampled clustering.
+
+    Returns
+    -------
+    float32 array of shape (n, 5 + n_components)
+        With fewer than n_components + 1 nodes the last columns are 0.
+    """
+    if n_components < 0:
+        raise ValueError(f"n_components must not be negative, got {n_components}")
+    rng = np.random.default_rng(seed)
+    a = graph.adjacency().astype(np.float64)
+    if graph.directed:
+        a = a.maximum(a.T).tocsr()
+    pattern = sp.csr_array((np.ones(a.nnz), a.indices, a.indptr), shape=a.shape)
+    degree = np.asarray(a.sum(axis=1)).ravel()
+    columns = np.zeros((graph.n_nodes, len(LOCAL) + n_components))
+    columns[:, 0] = degree
+    columns[:, 1] = np.log1p(degree)
+    columns[:, 2] = _clustering(pattern, rng)
+    columns[:, 3] = core_numbers(pattern.indptr, pattern.indices)
+    columns[:, 4] = _pagerank(a, degree)
+    k = min(n_components, graph.n_nodes - 1)
+    if k > 0:
+        columns[:, len(LOCAL) : len(LOCAL) + k] = _eigenvectors(a, degree, k, rng)
+    return _standardised(columns).astype(np.float32)
+
+
+def structural_names(n_features: int) -> tuple[str, ...]:
+    """Names of the columns of `structural_features`."""
+    return LOCAL + tuple(f"eigenvector {i + 1}" for i in range(n_features - len(LOCAL)))
+
+
+def core_numbers(indptr: Array, indices: Array) -> Array:
+    """The largest k for which a node is in the k-core of an undirected graph in CSR form, shape (n,)."""
+    left = np.diff(indptr).astype(np.int64)
+    n = len(left)
+    core = np.zeros(n, np.int64)
+    alive = np.ones(n, bool)
+    k = 0
+    front = np.flatnonzero(left <= 0)
+    n_left = n
+    while n_left:
+        if not len(front):
+            k = int(left[alive].min())
+            front = np.flatnonzero(alive & (left <= k))
+        core[front] = k
+        alive[front] = False
+        n_left -= len(front)
+        # Neighbours of all peeled nodes at once; a node may be named several times.
+        touched = indices[_ranges(indptr[front], indptr[front + 1])]
+        touched = touched[alive[touched]]
+        np.subtract.at(left, touched, 1)
+        touched = np.unique(touched)
+        front = touched[left[touched] <= k]
+    return core
+
+
+def _ranges(starts: Array, stops: Array) -> Array:
+    """All integers of several ranges, one after the other."""
+    lengths = stops - starts
+    total = int(lengths.sum())
+    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) if total else 0
+    return np.arange(total) + offsets
+
+
+def _clustering(a: sp.csr_array, rng: np.random.Generator) -> Array:
+    """Share of a node's pairs of neighbours that are joined; estimated where counting would take too long."""
+    degree = np.diff(a.indptr).astype(np.float64)
+    pairs = degree * (degree - 1)
+    if pairs.sum() > MAX_WEDGES:
+        return _sampled_clustering(a, rng)
+    closed = np.zeros(a.shape[0])
+    for start in range(0, a.shape[0], 4096):
+        rows = a[start : start + 4096]
+        closed[start : start + 4096] = np.asarray((rows @ a).multiply(rows).sum(axis=1)).ravel()
+    return np.divide(closed, pairs, out=np.zeros_like(closed), where=pairs > 0)
+
+
+def _sampled_clustering(a: sp.csr_array, rng: np.random.Generator) -> Array:
+    n = a.shape[0]
+    degree = np.diff(a.indptr)
+    share = np.zeros(n)
+    nodes = np.flatnonzero(degree >= 2)
+    keys = np.repeat(np.arange(n), degree) * n + a.indices
+    for _ in range(WEDGES_PER_NODE):
+        first = rng.integers(0, degree[nodes])
+        second = (first + rng.integers(1, degree[nodes])) % degree[nodes]
+        wanted = a.indices[a.indptr[nodes] + first].astype(np.int64) * n + a.indices[a.indptr[nodes] + second]
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        share[nodes] += keys[at] == wanted
+    return share / WEDGES_PER_NODE
+
+
+def _pagerank(a: sp.csr_array, degree: Array, damping: float = 0.85, n_steps: int = 50) -> Array:
+    n = len(degree)
+    inverse = np.divide(1, degree, out=np.zeros(n), where=degree > 0)
+    rank = np.full(n, 1 / n)
+    for _ in range(n_steps):
+        lost = rank[degree == 0].sum()
+        rank = damping * (a @ (rank * inverse) + lost / n) + (1 - damping) / n
+    return rank
+
+
+def _eigenvectors(a: sp.csr_array, degree: Array, k: int, rng: np.random.Generator) -> Array:
+    """Leading eigenvectors of the normalised adjacency, shape (n, k), largest eigenvalue first."""
+    import scipy.linalg
+    import scipy.sparse.linalg
+
+    n = len(degree)
+    scale = np.divide(1, np.sqrt(degree), out=np.zeros(n), where=degree > 0)
+    m = sp.csr_array(
+        sp.dia_array((scale[None], [0]), shape=(n, n)) @ a @ sp.dia_array((scale[None], [0]), shape=(n, n))
+    )
+    if n <= DENSE_NODES or k >= n // 2:
+        vectors = scipy.linalg.eigh(m.toarray())[1][:, ::-1][:, :k]
+    elif n <= LANCZOS_NODES:
+        try:
+            values, vectors = scipy.sparse.linalg.eigsh(
+                m, k=k, which="LA", v0=rng.standard_normal(n), ncv=min(n - 1, 3 * k + 20), tol=1e-5, maxiter=200
+            )
+            vectors = vectors[:, np.argsort(-values, kind="stable")]
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            vectors = _subspace(m, k, rng)
+    else:
+        vectors = _subspace(m, k, rng)
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
+    return vectors * np.where(largest < 0, -1, 1)
+
+
+def _subspace(m: sp.csr_array, k: int, rng: np.random.Generator, n_steps: int = 20) -> Array:
+    """Approximate leading eigenvectors by subspace iteration on (m + I) / 2, whose spectrum lies in [0, 1]."""
+    q = np.linalg.qr(rng.standard_normal((m.shape[0], k + 8)))[0]
+    for _ in range(n_steps):
+        q = np.linalg.qr((m @ q + q) / 2)[0]
+    values, rotation = np.linalg.eigh(q.T @ (m @ q))
+    return (q @ rotation[:, np.argsort(-values, kind="stable")])[:, :k]
+
+
+def _standardised(columns: Array) -> Array:
+    centred = columns - columns.mean(axis=0)
+    spread = centred.std(axis=0)
+    # Rounding leaves a constant column a tiny spread, which must not be blown up to 1.
+    constant = spread <= 1e-12 * np.maximum(1e-30, np.abs(columns).max(axis=0))
+    return np.where(constant, 0, centred / np.where(constant, 1, spread))

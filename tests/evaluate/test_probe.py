@@ -1,4 +1,5 @@
 import json
+from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -192,6 +193,14 @@ class TestRuns:
             assert given["epochs"] == expected["epochs"]
             assert given["accuracies"] == pytest.approx(expected["accuracies"])
 
+    def test_named_tuple_is_one_split(self):
+        z, y, rng = problem()
+        split = random_split(rng, 120, 20, 30, 60)
+        named = namedtuple("Named", "train val test")(split.train, split.val, split.test)
+        expected = linear_probe(z, y, split, epochs=5).as_dict()
+        for form in (named, [split], (split,), iter([named])):
+            assert linear_probe(z, y, form, epochs=5).as_dict() == expected
+
     def test_unlabelled_nodes_outside_the_split_are_ignored(self):
         z, y, rng = problem()
         split = random_split(rng, 120, 20, 30, 60)
@@ -277,6 +286,7 @@ class TestErrors:
             (np.full((6, 2), np.nan), [0] * 6, {}, "NaN or infinite values in 6 rows"),
             (np.full((6, 2), "a"), [0] * 6, {}, "must be numeric"),
             (np.ones((2, 6, 2)), [0] * 6, {"seeds": [1, 2, 3]}, "got 2 z, 1 splits, 3 seeds"),
+            (np.ones((6, 2)), [0] * 6, {"seeds": []}, "got 1 z, 1 splits, 0 seeds"),
             (np.ones((6, 2)), [0] * 6, {"epochs": 0}, "epochs must be at least 1, got 0"),
             (np.ones((6, 2)), [0] * 6, {"learning_rate": 0}, "learning_rate must be positive"),
             (np.ones((6, 2)), [0] * 6, {"solver": "sgd"}, "got 'sgd'"),

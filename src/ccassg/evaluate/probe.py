@@ -88,8 +88,9 @@ def linear_probe(
     """
     embeddings = check_embeddings(z)
     labels = check_labels(y, embeddings[0].shape[0])
-    many = splits if isinstance(splits, Sequence) else [splits]
-    names = [f"splits[{i}]" for i in range(len(many))] if isinstance(splits, Sequence) else ["split"]
+    single = hasattr(splits, "train") or not isinstance(splits, Iterable)
+    many: list[Any] = [splits] if single else list(splits)  # type: ignore[arg-type]
+    names = ["split"] if single else [f"splits[{i}]" for i in range(len(many))]
     parts = [check_split(split, labels, name) for split, name in zip(many, names, strict=True)]
     batch = _plan(embeddings, parts, seeds, standardize)
     if solver == "logistic":

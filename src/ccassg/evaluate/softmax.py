@@ -161,8 +161,8 @@ class _Choice:
         # Right where no class beats the true one; an index of the maximum would cost a hundred times as much.
         right = (logits.gather(3, self._true) >= logits.amax(3, keepdim=True)) & self._real
         correct = right.sum((3, 4))
-        correct[:, self._filled :] = -1  # slots of a last, shorter block hold old weights
-        best, slot = correct.max(1)  # the first of equals
+        # The first of equals. A last, shorter block still holds weights scored before, which cannot be better.
+        best, slot = correct.max(1)
         better = best > self._correct
         picked = self._history.view(g, block, s, c, width).gather(
             1, slot[:, None, :, None, None].expand(g, 1, s, c, width)

@@ -42,7 +42,9 @@ _SETTINGS: Any = {
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
-    "legend.frameon": False,
+    "legend.frameon": True,  # a pale box without a line: letters stay readable over curves
+    "legend.edgecolor": "none",
+    "legend.framealpha": 0.85,
     "legend.fontsize": 8,
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,

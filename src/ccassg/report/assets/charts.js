@@ -1,6 +1,6 @@
 // The small pictures: curves, the heat map, the confusion matrix.
 
-const CHART = { height: 230, left: 54, right: 14, top: 14, bottom: 36 };
+const CHART = { left: 54, right: 14, top: 14, bottom: 36 };
 
 /** A box that draws its curve anew at every width, so that letters and lines keep their size. */
 function lineChart(options) {
@@ -18,8 +18,8 @@ function lineChart(options) {
  * One curve with axes and a reading under the mouse.
  * `marks` are vertical lines [{ at, text }]; `log` puts the values on a logarithmic axis, as shares in percent.
  */
-function drawCurve({ label, xs, ys, xLabel, log = false, marks = [] }, width) {
-  const { height, left, right, top, bottom } = CHART;
+function drawCurve({ label, xs, ys, xLabel, log = false, marks = [], height = 230 }, width) {
+  const { left, right, top, bottom } = CHART;
   const known = ys.filter((v) => v !== null && (!log || v > 0));
   const root = svg("svg", { class: "chart", width, height, role: "img", "aria-label": label });
   if (!known.length) {

@@ -7,7 +7,7 @@ const REACH = 12; // pixels around the pointer in which a node is found
 
 function createMap({ points, overlay, x, y, onHover, onSelect }) {
   const n = x.length;
-  const view = { x: 0, y: 0, scale: 1, width: 1, height: 1, ratio: 1, fitted: 1 };
+  const view = { x: 0, y: 0, scale: 1, width: 1, height: 1, fitted: 1, ratio: 1, fineness: 1 };
   const index = gridIndex(x, y);
   let colours = new Uint32Array(n); // 0xbbggrr
   let faded = new Uint8Array(n); // 1: drawn pale, below the others, and not found by the pointer
@@ -22,11 +22,13 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
     if (!box.width || !box.height) return;
     const wasFitted = view.scale === view.fitted;
     view.ratio = Math.min(2, window.devicePixelRatio || 1);
+    // A crowd is drawn in plain pixels even on a fine screen: four times as many would make it stutter.
+    view.fineness = n > 20000 ? 1 : view.ratio;
     view.width = box.width;
     view.height = box.height;
-    for (const canvas of [points, overlay]) {
-      canvas.width = Math.round(box.width * view.ratio);
-      canvas.height = Math.round(box.height * view.ratio);
+    for (const [canvas, ratio] of [[points, view.fineness], [overlay, view.ratio]]) {
+      canvas.width = Math.round(box.width * ratio);
+      canvas.height = Math.round(box.height * ratio);
     }
     pixels = points.getContext("2d").createImageData(points.width, points.height);
     if (wasFitted) showAll();
@@ -66,7 +68,7 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
     [view.x, view.y] = [x[i], y[i]];
     const reach = neighbours.reduce((far, j) => Math.max(far, Math.abs(x[j] - x[i]), Math.abs(y[j] - y[i])), 1);
     const wanted = (0.4 * Math.min(view.width, view.height)) / reach;
-    view.scale = Math.min(view.fitted * 8, Math.max(view.fitted * 1.2, wanted));
+    view.scale = Math.min(view.fitted * 5, Math.max(view.fitted * 1.2, wanted));
     redraw();
   }
 
@@ -86,7 +88,7 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
     const [r, g, b] = rgb(themed("--surface"));
     const paper = r | (g << 8) | (b << 16);
     buffer.fill(paper | 0xff000000);
-    const disc = discMask(radius() * view.ratio);
+    const disc = discMask(radius() * view.fineness);
     if (faded.includes(1)) splat(buffer, disc, 1, 36, paper);
     splat(buffer, disc, 0, n > 20000 ? 190 : 225, paper);
     points.getContext("2d").putImageData(pixels, 0, 0);
@@ -95,28 +97,26 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
   /** Blend the disc of every point whose fading is `which` into the buffer; opacity is out of 256. */
   function splat(buffer, disc, which, opacity, paper) {
     const { width, height } = pixels;
-    const { size, inside, rim } = disc;
-    const scale = view.scale * view.ratio;
-    const left = width / 2 - view.x * scale - (size - 1) / 2;
-    const top = height / 2 + view.y * scale - (size - 1) / 2;
+    const { reach, dx, dy } = disc;
+    const size = dx.length;
+    const offset = dx.map((column, c) => dy[c] * width + column);
+    const amount = disc.inside.map((v) => (v * opacity) >> 8);
+    // A thin rim in the colour of the paper keeps neighbours apart where points overlap.
+    const rim = which === 0 ? disc.rim : new Int32Array(size);
+    const scale = view.scale * view.fineness;
+    const left = width / 2 - view.x * scale, top = height / 2 + view.y * scale;
     for (let i = 0; i < n; i++) {
       if (faded[i] !== which) continue;
-      const px = Math.round(left + x[i] * scale);
-      const py = Math.round(top - y[i] * scale);
-      if (px < -size || py < -size || px >= width || py >= height) continue;
-      const colour = colours[i];
-      const firstColumn = Math.max(0, -px), lastColumn = Math.min(size, width - px);
-      const firstRow = Math.max(0, -py), lastRow = Math.min(size, height - py);
-      for (let row = firstRow; row < lastRow; row++) {
-        const line = (py + row) * width + px;
-        for (let column = firstColumn; column < lastColumn; column++) {
-          const cell = row * size + column;
-          let below = buffer[line + column];
-          // A thin rim in the colour of the paper keeps neighbours apart where points overlap.
-          if (which === 0 && rim[cell]) below = blend(below, paper, rim[cell]);
-          if (inside[cell]) below = blend(below, colour, (inside[cell] * opacity) >> 8);
-          buffer[line + column] = below;
-        }
+      const px = Math.round(left + x[i] * scale), py = Math.round(top - y[i] * scale);
+      if (px < -reach || py < -reach || px >= width + reach || py >= height + reach) continue;
+      const whole = px >= reach && py >= reach && px < width - reach && py < height - reach;
+      const centre = py * width + px, colour = colours[i];
+      for (let c = 0; c < size; c++) {
+        if (!whole && (px + dx[c] < 0 || py + dy[c] < 0 || px + dx[c] >= width || py + dy[c] >= height)) continue;
+        let pixel = buffer[centre + offset[c]];
+        if (rim[c]) pixel = blend(pixel, paper, rim[c]);
+        if (amount[c]) pixel = blend(pixel, colour, amount[c]);
+        buffer[centre + offset[c]] = pixel;
       }
     }
   }
@@ -276,19 +276,21 @@ function gridIndex(x, y) {
   };
 }
 
-/** Coverage (0 .. 256) of a disc and of the rim around it, on a small square of pixels. */
+/** The pixels of a disc around (0, 0): where they are, and how much (0 .. 256) disc and rim cover of them. */
 function discMask(radius) {
-  const size = 2 * Math.ceil(radius + 1) + 1;
-  const inside = new Uint16Array(size * size), rim = new Uint16Array(size * size);
-  const coverage = (distance, r) => Math.round(256 * Math.max(0, Math.min(1, r + 0.5 - distance)));
-  for (let row = 0; row < size; row++) {
-    for (let column = 0; column < size; column++) {
-      const distance = Math.hypot(row - (size - 1) / 2, column - (size - 1) / 2);
-      inside[row * size + column] = coverage(distance, radius);
-      rim[row * size + column] = radius > 2 ? coverage(distance, radius + 0.8) * 0.6 : 0;
+  const rimWidth = radius > 2 ? 0.8 : 0;
+  const reach = Math.max(1, Math.ceil(radius + rimWidth + 0.5) - 1);
+  const cover = (distance, r) => Math.round(256 * Math.max(0, Math.min(1, r + 0.5 - distance)));
+  const cells = [];
+  for (let dy = -reach; dy <= reach; dy++) {
+    for (let dx = -reach; dx <= reach; dx++) {
+      const distance = Math.hypot(dx, dy);
+      const inside = cover(distance, radius), rim = rimWidth && inside < 256 ? 0.6 * cover(distance, radius + rimWidth) : 0;
+      if (inside || rim) cells.push({ dx, dy, inside, rim });
     }
   }
-  return { size, inside, rim };
+  const column = (key) => Int32Array.from(cells, (cell) => cell[key]);
+  return { reach, dx: column("dx"), dy: column("dy"), inside: column("inside"), rim: column("rim") };
 }
 
 /** `amount` (0 .. 256) of `top` over `below`, both 0x(aa)bbggrr; two channels at a time. */

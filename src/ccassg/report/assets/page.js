@@ -3,10 +3,9 @@
 function drawHead() {
   const { graph, probe, provenance } = report;
   byId("title").append(name(report.title));
-  const parts = [`${count(report.allNodes)} nodes`];
-  if (Number.isFinite(graph.edges)) parts.push(`${count(graph.edges)} edges`);
-  if (Number.isFinite(graph.features)) parts.push(`${count(graph.features)} features`);
-  parts.push(`${count(report.dim)} dimensions`);
+  const facts = { node: report.allNodes, edge: graph.edges, feature: graph.features, dimension: report.dim };
+  const known = Object.entries(facts).filter(([, number]) => Number.isFinite(number));
+  const parts = known.map(([noun, number]) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`);
   byId("summary").append(parts.join(" · "));
   const tile = (label, value, detail = "") => byId("tiles").append(
     element("div", { class: "tile" }, element("dt", {}, label), element("dd", {}, value, " ", element("small", {}, detail))));
@@ -125,7 +124,7 @@ function drawDimensions() {
   const { variance, effectiveRank } = report.spectrum;
   byId("spectrum").append(lineChart({
     label: "Share of the variance by principal direction", xs: variance.map((_, i) => i + 1), ys: variance, log: true,
-    xLabel: "principal direction", marks: effectiveRank > 0 ? [{ at: effectiveRank, text: `effective rank ${effectiveRank.toFixed(1)}` }] : [],
+    height: 380, xLabel: "principal direction", marks: effectiveRank > 0 ? [{ at: effectiveRank, text: `effective rank ${effectiveRank.toFixed(1)}` }] : [],
   }));
   byId("spectrum-text").textContent =
     "Share of the variance in each principal direction. A flat line uses all dimensions; a steep fall means that few carry everything.";

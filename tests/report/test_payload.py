@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import ast
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ccassg.report
+from ccassg.report import ReportData, payload
+from ccassg.report.payload import build_payload
+
+TYPES = {"int8": np.int8, "uint16": np.uint16, "uint32": np.uint32, "float32": np.float32}
+
+
+def unpack(packed):
+    return np.frombuffer(base64.b64decode(packed["data"]), dtype=TYPES[packed["type"]])
+
+
+def example(n=12, d=4, **parts):
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(n, d)).astype(np.float32)
+    return ReportData("example", z, layout=parts.pop("layout", rng.normal(size=(n, 2))), **parts)
+
+
+def colouring(data, name):
+    return next(c for c in build_payload(data)["colourings"] if c["name"] == name)
+
+
+def test_report_imports_no_torch():
+    for file in Path(ccassg.report.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            assert not any(name.split(".")[0] == "torch" for name in names), file.name
+
+
+def test_layout_keeps_its_proportions():
+    layout = np.array([[0, 0], [10, 0], [10, 5], [0, 5]] * 3, dtype=float)
+    found = build_payload(example(layout=layout))["map"]
+    assert unpack(found["x"])[:4].tolist() == [0, 65535, 65535, 0]
+    assert unpack(found["y"])[:4].tolist() == [0, 0, 32768, 32768]
+
+
+def test_labels_are_categories_with_the_missing_ones_last():
+    labels = ["b", None, "a", "b", "", None, None, "c", "c", "b", "a", "a"]
+    found = colouring(example(labels=labels), "label")
+    assert found["names"] == ["a", "b", "c", payload.NO_LABEL]
+    assert found["counts"] == [3, 3, 2, 4]
+    assert found["missing"] == 3
+    assert unpack(found["codes"]).tolist() == [1, 3, 0, 1, 3, 3, 3, 2, 2, 1, 0, 0]
+
+
+def test_numeric_columns_keep_their_values_and_a_robust_scale():
+    values = np.arange(200.0)
+    values[7], values[8] = 1e9, np.nan
+    found = colouring(example(n=200, columns={"degree": values}), "degree")
+    assert found["kind"] == "number"
+    assert found["high"] < 1000
+    np.testing.assert_array_equal(unpack(found["values"])[[0, 7, 8]], np.float32([0, 1e9, np.nan]))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2.5] * 6, "number"),
+        (np.arange(12), "number"),
+        ([True, False] * 6, "category"),
+        (np.array([True, False] * 6), "category"),
+        ([1, "one"] * 6, "category"),
+        ([None, 3] * 6, "category"),
+        (["x"] * 12, "category"),
+    ],
+)
+def test_kind_of_a_column(values, kind):
+    assert colouring(example(columns={"c": values}), "c")["kind"] == kind
+
+
+def test_as_many_clusters_as_labels_unless_told():
+    data = example(labels=["a", "b", "c", None] * 3)
+    assert len(colouring(data, "cluster (k-means)")["names"]) == 3
+    told = build_payload(data, n_clusters=5)["colourings"][1]
+    assert told["names"] == [f"cluster {i}" for i in range(1, 6)]
+
+
+def test_neighbours_are_exact_in_small_graphs_and_searched_in_large_ones(monkeypatch):
+    found = build_payload(example())["neighbours"]
+    assert (found["kind"], found["k"]) == ("exact", 10)
+    assert len(unpack(found["index"])) == len(unpack(found["similarity"])) == 120
+    monkeypatch.setattr(payload, "MAX_EXACT", 11)
+    found = build_payload(example())["neighbours"]
+    assert found["kind"] == "search"
+    assert unpack(found["codes"]).shape == (12 * found["dim"],)
+
+
+def test_a_huge_graph_is_sampled_row_by_row_and_says_so(monkeypatch):
+    monkeypatch.setattr(payload, "MAX_NODES", 6)
+    n = 20
+    layout = np.column_stack([np.arange(n), np.zeros(n)])
+    data = example(n=n, node_ids=[f"n{i}" for i in range(n)], labels=[f"l{i}" for i in range(n)], layout=layout)
+    found = build_payload(data)
+    assert (found["nodes"], found["allNodes"], len(found["ids"])) == (6, 20, 6)
+    assert any("6 nodes drawn at random of 20" in note for note in found["notes"])
+    labels = found["colourings"][0]
+    assert [labels["names"][c] for c in unpack(labels["codes"])] == [name.replace("n", "l") for name in found["ids"]]
+    rows = np.array([int(name[1:]) for name in found["ids"]])
+    expected = np.round((rows - rows.min()) / np.ptp(rows) * 65535)
+    np.testing.assert_array_equal(unpack(found["map"]["x"]), expected)
+
+
+def test_long_curves_are_thinned_but_keep_their_ends():
+    found = build_payload(example(history={"loss": list(range(10_000)), "empty": []}))["curves"]
+    assert [curve["name"] for curve in found] == ["loss"]
+    assert len(found[0]["steps"]) == payload.MAX_STEPS
+    assert (found[0]["steps"][0], found[0]["steps"][-1], found[0]["values"][-1]) == (1, 10_000, 9_999)
+
+
+def test_everything_becomes_plain_json():
+    data = example(
+        settings={"rate": np.float32(0.5), "steps": np.int64(3), "nan": float("nan"), "path": Path("a"), 5: (1, 2)},
+        provenance={"seed": 2**60, "nested": {"x": np.bool_(True)}, "array": np.arange(2), "none": None},
+        node_ids=np.array([b"\xff", "two", 3, (4, 5), None, 6.5, *range(6)], dtype=object),
+    )
+    found = build_payload(data)
+    json.dumps(found, allow_nan=False)
+    assert found["settings"] == {"rate": 0.5, "steps": 3, "nan": None, "path": "a", "5": [1, 2]}
+    assert found["provenance"] == {"seed": str(2**60), "nested": {"x": True}, "array": [0, 1], "none": None}
+    assert found["ids"][:6] == ["�", "two", "3", "(4, 5)", "None", "6.5"]

@@ -195,6 +195,9 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def load(cls, folder: str | Path, *, device: str = "cpu") -> Self:
         """Read a saved model; it gives the same embeddings bit for bit."""
         saved = modelfile.load(Path(folder))
+        unknown = set(saved.parameters) - set(cls._get_param_names())
+        if unknown:
+            raise ValueError(f"{folder} names settings that CCASSG does not have: {', '.join(sorted(unknown))}")
         model = cls(**(saved.parameters | {"device": device}))
         encoder = Encoder(saved.dims, propagate=saved.propagate, batch_norm=saved.batch_norm)
         modelfile.restore(encoder, saved)

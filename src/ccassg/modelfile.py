@@ -7,6 +7,7 @@ is refused.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import platform
 from dataclasses import dataclass
@@ -88,28 +89,36 @@ def load(folder: Path) -> SavedModel:
     config_path, weights_path = folder / "config.json", folder / "model.safetensors"
     if not config_path.is_file() or not weights_path.is_file():
         raise ValueError(f"{folder} holds no model: config.json and model.safetensors must be there")
+    weights = weights_path.read_bytes()
     try:
         config = json.loads(config_path.read_bytes())
-        weights = weights_path.read_bytes()
         if config["format"] != FORMAT:
-            raise ValueError(f"{config_path} has format {config['format']!r}; this version reads {FORMAT}")
+            raise _RefusedError(f"has format {config['format']!r}; this version reads {FORMAT}")
         if hashlib.sha256(weights).hexdigest() != config["weights_sha256"]:
-            raise ValueError(f"{weights_path} does not belong to {config_path}, or was altered: its hash differs")
+            raise _RefusedError(f"does not belong to {weights_path}, or one of them was altered: the hash differs")
+        tensors = from_bytes(weights)
+        dims = tuple(int(width) for width in config["dims"])
+        # Before any memory is taken for it: a config may claim what it likes.
+        shapes = [tuple(tensors[f"weights.{i}"].shape) for i in range(len(dims) - 1)]
+        if len(dims) < 2 or shapes != list(itertools.pairwise(dims)):
+            raise _RefusedError(f"says dims {list(dims)}, but the weights do not fit: {shapes}")
         return SavedModel(
-            dims=tuple(int(width) for width in config["dims"]),
+            dims=dims,
             propagate=bool(config["propagate"]),
             batch_norm=bool(config["batch_norm"]),
             parameters={key: _unlist(value) for key, value in config["parameters"].items()},
             settings=dict(config["settings"]),
-            reasons=list(config["reasons"]),
+            reasons=[str(reason) for reason in config["reasons"]],
             history={key: [float(x) for x in values] for key, values in config["history"].items()},
             fit_seconds=float(config["fit_seconds"]),
-            tensors=from_bytes(weights),
+            tensors=tensors,
         )
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{config_path} is not a model's config ({type(error).__name__}: {error})") from None
+    except _RefusedError as error:
+        raise ValueError(f"{config_path} {error}") from None
     except SafetensorError as error:
         raise ValueError(f"{weights_path} is not a safetensors file: {error}") from None
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{config_path} is not a model's config ({type(error).__name__}: {error})") from None
 
 
 def restore(encoder: Encoder, saved: SavedModel) -> None:
@@ -118,6 +127,10 @@ def restore(encoder: Encoder, saved: SavedModel) -> None:
         encoder.load_state_dict(saved.tensors)
     except RuntimeError as error:
         raise ValueError(f"the weights do not fit the config: {str(error).splitlines()[-1].strip()}") from None
+
+
+class _RefusedError(Exception):
+    """Why a model's files are not taken."""
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,207 @@
+"""CCASSG as scikit-learn and its users expect it."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ccassg import CCASSG, as_graph
+from ccassg.datasets import stochastic_block_graph
+from ccassg.presets import PRESETS, PROBES
+
+SMALL = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return stochastic_block_graph(n_nodes=90, n_classes=3, mean_degree=6, homophily=0.9, n_features=12, seed=0)
+
+
+@parametrize_with_checks([CCASSG()])
+def test_scikit_learn_contract_on_plain_features(estimator, check):
+    check(estimator)
+
+
+def test_parameters_and_clone():
+    model = CCASSG.preset("cora", random_state=3)
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(decorrelation=0.5).decorrelation == 0.5
+    assert set(PRESETS) == set(PROBES) == {"cora", "citeseer", "pubmed", "computers", "photo", "cs", "physics"}
+    for name in PRESETS:
+        CCASSG.preset(name)
+    with pytest.raises(ValueError, match="no preset 'corra'; there are cora, citeseer"):
+        CCASSG.preset("corra")
+
+
+def test_fit_attributes(data):
+    model = CCASSG(**SMALL).fit(data.graph)
+    assert {len(values) for values in model.history_.values()} == {3}
+    assert model.n_parameters_ == 12 * 8 + 8 + 8 * 4 + 4
+    assert model.settings_["encoder"] == "gcn"
+    assert model.reasons_
+    assert model.get_feature_names_out().tolist() == [f"ccassg{i}" for i in range(4)]
+    assert model.transform(data.graph).dtype == np.float32
+
+
+def test_paper_parameter_count_on_cora(dataset):
+    assert CCASSG.preset("cora", n_steps=0).fit(dataset("cora").graph).n_parameters_ == 996_864  # paper: 997K
+
+
+@pytest.mark.parametrize("encoder", ["gcn", "mlp"])
+def test_save_and_load_give_the_same_bits(data, tmp_path, encoder):
+    model = CCASSG(encoder=encoder, edge_drop_rate=(0.1, 0.2), **SMALL).fit(data.graph)
+    model.save(tmp_path / "model")
+    again = CCASSG.load(tmp_path / "model")
+    assert np.array_equal(again.transform(data.graph), model.transform(data.graph))
+    assert again.get_params() == model.get_params()
+    assert again.history_ == model.history_
+    assert {p.name for p in (tmp_path / "model").iterdir()} == {"model.safetensors", "config.json", "README.md"}
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == (
+        tmp_path / "model" / "model.safetensors"
+    ).read_bytes()
+
+
+def test_damaged_models_are_refused(data, tmp_path):
+    CCASSG(**SMALL).fit(data.graph).save(tmp_path)
+    weights, config = tmp_path / "model.safetensors", tmp_path / "config.json"
+    good_weights, good_config = weights.read_bytes(), config.read_text()
+    for bad in (good_weights[:-4], good_weights + b"x", b""):
+        weights.write_bytes(bad)
+        with pytest.raises(ValueError, match="hash differs"):
+            CCASSG.load(tmp_path)
+    weights.write_bytes(good_weights)
+    changed = json.loads(good_config)
+    for key, value, message in (
+        ("format", 99, "has format 99"),
+        ("dims", [12, 9, 4], "the weights do not fit"),
+        ("dims", [12, 10**12, 4], "the weights do not fit"),
+        ("batch_norm", True, "do not fit the config"),
+        ("dims", "wide", "not a model's config"),
+        ("parameters", [1], "not a model's config"),
+        ("parameters", {"colour": "red"}, "colour"),
+    ):
+        config.write_text(json.dumps(changed | {key: value}))
+        with pytest.raises(ValueError, match=message):
+            CCASSG.load(tmp_path)
+    config.write_text("{")
+    with pytest.raises(ValueError, match="not a model's config"):
+        CCASSG.load(tmp_path)
+    with pytest.raises(ValueError, match="holds no model"):
+        CCASSG.load(tmp_path / "nothing")
+
+
+def test_new_nodes_and_twins(data):
+    model = CCASSG(**SMALL).fit(data.graph)
+    graph = data.graph
+    # A twin of node 0: same features, same neighbours.
+    adjacency = sp.lil_array((91, 91))
+    adjacency[:90, :90] = graph.adjacency()
+    adjacency[90, :90] = graph.adjacency()[[0]].todense()
+    bigger = as_graph(sp.csr_array(adjacency), np.vstack([graph.features, graph.features[:1]]))
+    z = model.transform(bigger)
+    assert z.shape == (91, 4)
+    np.testing.assert_allclose(z[90], z[0], rtol=1e-5)
+    with pytest.raises(ValueError, match="X has 3 features, but CCASSG is expecting 12"):
+        model.transform(graph.with_features(np.ones((90, 3))))
+
+
+def test_pair_of_adjacency_and_features(data):
+    model = CCASSG(**SMALL)
+    pair = (data.graph.adjacency(), data.graph.features)
+    np.testing.assert_array_equal(model.fit_transform(pair), model.fit_transform(data.graph))
+
+
+def test_pipeline_on_plain_features():
+    x = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+    y = (x[:, 0] > 0).astype(int)
+    pipeline = make_pipeline(CCASSG(**SMALL), LogisticRegression())
+    assert pipeline.fit(x, y).score(x, y) > 0.6
+
+
+def test_defaults_never_exceed_what_the_data_can_fill():
+    rng = np.random.default_rng(0)
+    for n, f in ((10, 50), (50, 3), (4, 1), (2000, 700)):
+        graph = as_graph(np.array([[0], [1]]), rng.normal(size=(n, f)))
+        model = CCASSG(n_steps=1, random_state=0).fit(graph)
+        width = model.transform(graph).shape[1]
+        assert 1 <= width <= min(512, f, max(1, n // 2))
+
+
+HARD = {
+    "zero features": (np.zeros((20, 5)), 0.1),
+    "constant rows": (np.ones((20, 5)), 0.1),
+    "huge scale": (np.random.default_rng(0).normal(size=(20, 5)) * 1e18, 0.1),
+    "tiny scale": (np.random.default_rng(0).normal(size=(20, 5)) * 1e-18, 0.1),
+    "no edges": (np.random.default_rng(0).normal(size=(20, 5)), 0.0),
+    "two nodes": (np.eye(2), 0.9),
+    "wider than long": (np.random.default_rng(0).normal(size=(6, 40)), 0.3),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("encoder", ["gcn", "mlp"])
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_hard_cases_are_finite(case, encoder, n_layers):
+    x, density = HARD[case]
+    n = len(x)
+    adjacency = sp.random(n, n, density=density, random_state=0)
+    model = CCASSG(encoder=encoder, n_layers=n_layers, hidden_dim=16, embedding_dim=8, n_steps=3, random_state=0)
+    z = model.fit_transform(as_graph(adjacency, x))
+    assert np.isfinite(z).all()
+    assert np.isfinite(model.history_["loss"]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"edge_drop_rate": 1.2}, r"edge_drop_rate must be in \[0, 1\), got 1.2"),
+        ({"edge_drop_rate": 1.0}, "got 1.0"),
+        ({"feature_mask_rate": -0.1}, "feature_mask_rate must be"),
+        ({"feature_mask_rate": (0.1, 0.2, 0.3)}, "pair of rates"),
+        ({"n_layers": 0}, "n_layers must be an integer, at least 1, got 0"),
+        ({"hidden_dim": 2.5}, "hidden_dim"),
+        ({"decorrelation": float("nan")}, "decorrelation must be a finite number"),
+        ({"learning_rate": -1}, "learning_rate"),
+        ({"encoder": "transformer"}, "encoder must be 'auto', 'gcn' or 'mlp', got 'transformer'"),
+        ({"loss_nodes": 1}, "loss_nodes"),
+        ({"random_state": -3}, "random_state"),
+    ],
+)
+def test_impossible_settings_are_named(data, change, message):
+    with pytest.raises(ValueError, match=message):
+        CCASSG(**(SMALL | change)).fit(data.graph)
+
+
+def test_one_node_and_no_features_are_refused():
+    with pytest.raises(ValueError, match="at least 2 nodes"):
+        CCASSG().fit(as_graph(sp.csr_array((1, 1)), np.ones((1, 3))))
+    with pytest.raises(ValueError, match="needs them"):
+        CCASSG().fit(as_graph(np.array([[0], [1]])))
+
+
+def test_embeddings_separate_planted_classes(data):
+    model = CCASSG(n_steps=40, random_state=0)
+    z = model.fit_transform(data.graph)
+    split = data.split(0)
+    score = (
+        LogisticRegression(max_iter=2000)
+        .fit(z[split.train], data.y[split.train])
+        .score(z[split.test], data.y[split.test])
+    )
+    assert score > 0.8
+
+
+def test_training_leaves_the_global_generator_alone(data):
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    before = (torch.get_rng_state(), np.random.get_state()[1].copy())  # noqa: NPY002
+    CCASSG(**SMALL).fit(data.graph)
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert np.array_equal(before[1], np.random.get_state()[1])  # noqa: NPY002

@@ -1,0 +1,81 @@
+"""`ccassg convert`: write any graph as a store of memory-mapped files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ccassg.cli.app import JsonFile, app, console, write_json
+
+
+@app.command()
+def convert(
+    source: Annotated[
+        str, typer.Argument(metavar="INPUT", help="A dataset's name, a folder, an edge file or a store.")
+    ],
+    store: Annotated[Path, typer.Option("--output", "-o", metavar="STORE", help="The folder to make.")],
+    features: Annotated[Path | None, typer.Option(help="Node table or feature matrix, with an edge file.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="File of labels, with an edge file.")] = None,
+    parts: Annotated[int, typer.Option(min=1, help="Order the nodes by this many parts that few edges cross.")] = 1,
+    method: Annotated[str, typer.Option(help="How to find the parts: auto, metis or contiguous.")] = "auto",
+    directed: Annotated[bool, typer.Option(help="Keep directions of an edge file.")] = False,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace a store that is already there.")] = False,
+    json_file: JsonFile = None,
+) -> None:
+    """Write a graph as a store: a folder that opens at once and is read only where it is touched.
+
+    Example: ccassg convert pubmed -o pubmed-store --parts 4
+    """
+    from ccassg import partition
+    from ccassg.io.storewriter import write_store
+
+    start = time.perf_counter()
+    loaded = _load(source, features, labels, directed, data_dir)
+    assigned = partition.partition(loaded["graph"], parts, method=method) if parts > 1 else None  # type: ignore[arg-type]
+    write_store(store, parts=assigned, overwrite=overwrite, **loaded)
+    graph = loaded["graph"]
+    result: dict[str, Any] = {
+        "store": str(store),
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "features": graph.n_features,
+        "parts": parts,
+        "bytes": sum(file.stat().st_size for file in store.iterdir()),
+        "seconds": time.perf_counter() - start,
+    }
+    lines = [f"{store}: {graph!r}, {result['bytes'] / 1e6:.1f} MB"]
+    if assigned is not None:
+        found = partition.cost(graph, assigned)
+        result |= {"edges_cut": found.cut, "halo": found.halo, "largest_part": found.largest}
+        lines.append(
+            f"{parts} parts: {found.cut / max(1, graph.n_edges):.1%} of the edges cross them; a part holds up to "
+            f"{found.largest:,} nodes and receives from up to {found.largest_halo:,} others"
+        )
+    write_json(json_file, result)
+    for line in (*lines, *(f"note: {note}" for note in graph.notes)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _load(
+    source: str, features: Path | None, labels: Path | None, directed: bool, data_dir: Path | None
+) -> dict[str, Any]:
+    """Graph, classes and names of whatever the input is, as arguments of `write_store`."""
+    from ccassg.datasets import DATASETS, load_dataset
+    from ccassg.io.store import is_store, read_store
+
+    if source in DATASETS and features is None and not Path(source).exists():
+        data = load_dataset(source, data_dir=data_dir)
+        return {"graph": data.graph, "y": data.y, "class_names": data.class_names}
+    loaded: Any
+    if is_store(source):
+        loaded = read_store(source, verify=True)
+    else:
+        from ccassg.io.graphs import read_graph
+
+        loaded = read_graph(source, features, labels, directed=directed)
+    names = {"class_names": loaded.class_names, "feature_names": loaded.feature_names}
+    return {"graph": loaded.graph, "y": loaded.y, **names}

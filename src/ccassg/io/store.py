@@ -1,0 +1,255 @@
+"""A graph on disk: a folder of memory-mapped arrays and a manifest, opened without reading it.
+
+    manifest.json                                   format, shapes, types, sizes and sha256 of everything else
+    indptr.npy  indices.npy  weights.npy            the adjacency, as in `Graph`
+    features.npy                                    dense features, or
+    features_indptr.npy  features_indices.npy  features_data.npy   sparse ones
+    ids.npy  labels.npy                             the nodes' names and classes, where there are any
+
+A store is written beside its final place and renamed, so that it is there whole or not at all. Opening it checks every size
+and header; reading all of it against the hashes takes time on large ones and is done on demand. Nothing in it is a pickle.
+`ccassg.io.storewriter` writes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ccassg.graph import Array, Features, Graph
+
+FORMAT, VERSION = "ccassg graph store", 1
+MANIFEST = "manifest.json"
+# Hashing this much takes well under a second, so a store up to this size is checked at every opening.
+ALWAYS_VERIFY = 256 * 2**20
+CHUNK_BYTES = 2**24
+
+_FEATURE_PARTS = ("features_indptr", "features_indices", "features_data")
+_KINDS = {
+    **dict.fromkeys(("indptr", "indices", "labels", *_FEATURE_PARTS[:2]), "i"),
+    **dict.fromkeys(("weights", "features", "features_data"), "f"),
+    "ids": "iuUS",
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """An opened store.
+
+    Attributes
+    ----------
+    graph : Graph
+        Its arrays lie in the files and are read when touched. Changing them changes nothing on disk.
+    y : int64 array of shape (n,), or None
+        Classes, -1 where a node has none.
+    bounds : tuple of int
+        Nodes ``bounds[k] .. bounds[k + 1]`` are part k; (0, n) if the graph was not partitioned.
+    class_names, feature_names : tuples of str, or None
+        Where they are known.
+    """
+
+    graph: Graph
+    y: Array | None
+    bounds: tuple[int, ...]
+    class_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
+
+
+def is_store(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder with a manifest in it."""
+    return (Path(path) / MANIFEST).is_file()
+
+
+def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> Graph:
+    """The graph in a store, memory-mapped; see `read_store`."""
+    return read_store(path, verify=verify).graph
+
+
+def read_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> Store:
+    """Open a store.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder.
+    verify : bool, optional
+        Read every file and compare its hash. By default only up to `ALWAYS_VERIFY` bytes in all; sizes, types and shapes
+        are checked always.
+
+    Raises
+    ------
+    ValueError
+        If it is no store, or truncated, altered, or pointing outside itself.
+    """
+    folder = Path(path)
+    manifest = _read_manifest(folder)
+    entries = manifest["arrays"]
+    if verify is None:
+        verify = sum(entry["bytes"] for entry in entries.values()) <= ALWAYS_VERIFY
+    arrays = {name: _open_array(folder, name, entry, verify) for name, entry in entries.items()}
+    _check_consistent(folder, manifest, arrays)
+    if verify:
+        _check_content(folder, manifest, arrays)
+    features: Features | None = arrays.get("features")
+    if _FEATURE_PARTS[0] in arrays:
+        shape = (manifest["n_nodes"], manifest["n_features"])
+        indptr, indices, data = (arrays[part] for part in _FEATURE_PARTS)
+        features = sp.csr_array((data, indices, indptr), shape=shape)
+    graph = Graph(
+        indptr=arrays["indptr"],
+        indices=arrays["indices"],
+        weights=arrays.get("weights"),
+        features=features,
+        ids=arrays.get("ids"),
+        directed=manifest["directed"],
+        notes=tuple(manifest["notes"]),
+    )
+    names = (manifest["class_names"], manifest["feature_names"])
+    classes, columns = (None if given is None else tuple(given) for given in names)
+    return Store(graph, arrays.get("labels"), tuple(manifest["bounds"]), classes, columns)
+
+
+def release(array: Any) -> None:
+    """Take a memory-mapped array's pages out of this process; they are read again when touched.
+
+    A pass over a file larger than memory would otherwise count as resident until the system needs the room.
+    """
+    for part in (array.data, array.indices) if sp.issparse(array) else (array,):
+        base = part
+        while base is not None and not isinstance(base, mmap.mmap):
+            base = getattr(base, "base", None)
+        if base is not None and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
+
+
+def location(graph: Graph) -> Path | None:
+    """The folder of the store that a graph was opened from, or None."""
+    base: Any = graph.indices
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    if base is None or base.filename is None:
+        return None
+    folder = Path(base.filename).parent
+    return folder if is_store(folder) else None
+
+
+def manifest_hash(manifest: dict[str, Any]) -> str:
+    """Hash of all that a manifest says, but for the hash itself."""
+    content = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest, its parts of the right types; ValueError otherwise."""
+    file = folder / MANIFEST
+    if not folder.is_dir() or file.is_symlink() or not file.is_file():
+        raise ValueError(f"{folder} is not a graph store: there is no {MANIFEST} in it; make one with: ccassg convert")
+    try:
+        manifest = json.loads(file.read_bytes())
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise ValueError(f"{file} does not describe a graph store")
+        if manifest["version"] != VERSION:
+            raise ValueError(
+                f"{folder} has version {manifest['version']!r} of the format and this program reads {VERSION}; convert again"
+            )
+        if manifest["sha256"] != manifest_hash(manifest):
+            raise ValueError(f"{file} was altered: its hash differs; convert the graph again")
+        for name, entry in manifest["arrays"].items():
+            if name not in _KINDS:
+                raise ValueError(f"{file} names an array {name!r}, which a store does not have")
+            np.dtype(entry["dtype"])
+            if any(not isinstance(size, int) or size < 0 for size in (*entry["shape"], entry["bytes"])):
+                raise ValueError(f"{file} gives {name} an impossible shape or size")
+        counts = [manifest[key] for key in ("n_nodes", "n_edges", "n_features")]
+        bounds = manifest["bounds"]
+        if any(not isinstance(value, int) or value < 0 for value in (*counts, *bounds)):
+            raise ValueError(f"{file} gives an impossible count")
+        if sorted(bounds) != bounds or len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != counts[0]:
+            raise ValueError(f"{file}: the parts do not cover the {counts[0]} nodes")
+        if not all(_is_names(manifest[key]) for key in ("class_names", "feature_names")):
+            raise ValueError(f"{file}: class_names and feature_names must be lists of strings or null")
+        missing = {"indptr", "indices"} - set(manifest["arrays"])
+        if missing or not isinstance(manifest["directed"], bool) or not isinstance(manifest["notes"], list):
+            raise ValueError(f"{file} lacks {', '.join(sorted(missing)) or 'directed or notes'}")
+        return manifest
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{file} is not a store's manifest ({type(error).__name__}: {error})") from None
+
+
+def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) -> Array:
+    """Memory-map one array after checking that it is what the manifest says."""
+    file = folder / f"{name}.npy"
+    if file.is_symlink() or not file.is_file():
+        raise ValueError(
+            f"{folder} is not whole: {file.name} is missing or not a regular file; convert the graph again"
+        )
+    size = file.stat().st_size
+    if size != entry["bytes"]:
+        raise ValueError(
+            f"{file} has {size} bytes instead of {entry['bytes']}; it was cut off or altered, convert again"
+        )
+    if verify and _file_hash(file) != entry["sha256"]:
+        raise ValueError(f"{file} was altered: its hash differs from the manifest's; convert the graph again")
+    shape = tuple(entry["shape"])
+    try:
+        # Copy on write: torch warns about arrays it may not write to, and the file stays as it is either way.
+        array = np.load(file, mmap_mode="c" if np.prod(shape) else None, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{file} is not an array that can be mapped ({error}); convert the graph again") from None
+    if array.dtype.str != entry["dtype"] or array.shape != shape or array.dtype.kind not in _KINDS[name]:
+        raise ValueError(
+            f"{file} holds {array.dtype.str} of shape {array.shape}, not {entry['dtype']} of shape {shape}; convert again"
+        )
+    return array
+
+
+def _check_consistent(folder: Path, manifest: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Shapes must fit each other, and the index pointers their ends."""
+    n, n_edges, n_features = manifest["n_nodes"], manifest["n_edges"], manifest["n_features"]
+    expected: dict[str, tuple[int, ...]] = {
+        "indptr": (n + 1,), "indices": (n_edges,), "weights": (n_edges,), "features": (n, n_features), "ids": (n,),
+        "labels": (n,), "features_indptr": (n + 1,),
+    }  # fmt: skip
+    sparse_parts = [part for part in _FEATURE_PARTS if part in arrays]
+    if sparse_parts and (len(sparse_parts) < 3 or "features" in arrays):
+        raise ValueError(f"{folder}: sparse features need {', '.join(_FEATURE_PARTS)} and nothing else")
+    if sparse_parts:
+        expected |= dict.fromkeys(_FEATURE_PARTS[1:], arrays["features_data"].shape)
+    for name, array in arrays.items():
+        if array.shape != expected[name]:
+            raise ValueError(f"{folder}: {name} has shape {array.shape}, but the store needs {expected[name]}")
+    for pointer, entries in (("indptr", "indices"), ("features_indptr", "features_indices")):
+        if pointer in arrays and (arrays[pointer][0] != 0 or arrays[pointer][-1] != len(arrays[entries])):
+            raise ValueError(f"{folder}: {pointer} does not end where {entries} does; convert the graph again")
+
+
+def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """What the hashes cannot tell of a store that somebody made by hand: every index must be one."""
+    limits = {"indices": manifest["n_nodes"], "features_indices": manifest["n_features"]}
+    for pointer, entries in (("indptr", "indices"), ("features_indptr", "features_indices")):
+        if pointer not in arrays:
+            continue
+        if (np.diff(arrays[pointer]) < 0).any():
+            raise ValueError(f"{folder}: {pointer} decreases somewhere; this store was not written by ccassg convert")
+        values = arrays[entries]
+        for start in range(0, len(values), CHUNK_BYTES):
+            piece = values[start : start + CHUNK_BYTES]
+            if piece.min() < 0 or piece.max() >= limits[entries]:
+                raise ValueError(f"{folder}: {entries} points outside 0 .. {limits[entries] - 1}")
+
+
+def _is_names(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
+
+
+def _file_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,255 @@
+"""Write a graph store: in pieces, hashed on the way, whole or not at all. `ccassg.io.store` says what is in one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ccassg.graph import Array, Features, Graph
+from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, is_store, manifest_hash
+
+
+def write_store(
+    path: str | os.PathLike[str],
+    graph: Graph,
+    y: Any = None,
+    *,
+    parts: Array | None = None,
+    class_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a graph as a store, in chunks: the graph may itself lie in one.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder to make.
+    graph : Graph
+    y : int array of shape (n,), optional
+        Classes, -1 for unknown.
+    parts : int array of shape (n,), optional
+        The part of every node. Nodes are then stored part by part, each part in the old order, so that a part is a range of
+        rows; their ids (or old numbers) go with them.
+    class_names, feature_names : sequences of str, optional
+        Kept with it.
+    overwrite : bool
+        Replace a store that is already there. Anything else that is there is never touched.
+    """
+    with StoreWriter(path, overwrite=overwrite) as writer:
+        n = graph.n_nodes
+        order, bounds = None, [0, n]
+        ids = graph.ids
+        if parts is not None:
+            order = np.argsort(parts, kind="stable")
+            bounds = [0, *np.cumsum(np.bincount(parts)).tolist()]
+            ids = order if ids is None else ids[order]
+        writer.add_adjacency(graph, order)
+        if graph.features is not None:
+            writer.add_features(graph.features, order)
+        if ids is not None:
+            writer.add("ids", _plain_ids(ids))
+        if y is not None:
+            labels = _check_labels(y, n)
+            writer.add("labels", labels if order is None else labels[order])
+        writer.finish(
+            n,
+            graph.n_edges,
+            graph.n_features,
+            directed=graph.directed,
+            notes=graph.notes,
+            bounds=bounds,
+            class_names=class_names,
+            feature_names=feature_names,
+        )
+
+
+class StoreWriter:
+    """Write a store array by array; what is larger than memory goes in as pieces.
+
+    A context manager: the folder appears under its name when the block ends after `finish`, and not at all otherwise.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        self.path = Path(path)
+        if self.path.is_symlink() or (self.path.exists() and not (overwrite and is_store(self.path))):
+            way_out = "pass overwrite=True (--overwrite)" if is_store(self.path) else "choose another name"
+            raise ValueError(f"{self.path} exists already; {way_out}")
+        if not self.path.absolute().parent.is_dir():
+            raise ValueError(f"the folder {self.path.absolute().parent} does not exist; make it first")
+        self._folder = self.path.with_name(f".ccassg-{secrets.token_hex(8)}.tmp")
+        self._entries: dict[str, dict[str, Any]] = {}
+        self._finished = False
+
+    def __enter__(self) -> StoreWriter:
+        self._folder.mkdir()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            if self._finished and error[0] is None:
+                if self.path.exists():
+                    shutil.rmtree(self.path)
+                os.replace(self._folder, self.path)
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def add(self, name: str, array: Array) -> None:
+        """Write one array."""
+        array = np.asarray(array)
+        rows = max(1, CHUNK_BYTES // max(1, array.itemsize * int(np.prod(array.shape[1:]))))
+        pieces = (array[start : start + rows] for start in range(0, len(array), rows))
+        self.add_pieces(name, array.dtype, array.shape, pieces)
+
+    def add_pieces(self, name: str, dtype: Any, shape: tuple[int, ...], pieces: Iterator[Array]) -> None:
+        """Write one array given as pieces along its first axis."""
+        dtype = np.dtype(dtype).newbyteorder("<")
+        digest = hashlib.sha256()
+        path = self._folder / f"{name}.npy"
+        with open(path, "wb") as file:
+            np.lib.format.write_array_header_2_0(
+                file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+            )
+            file.flush()
+            digest.update(path.read_bytes())
+            rows = 0
+            for piece in pieces:
+                block = np.ascontiguousarray(piece, dtype=dtype)
+                block.tofile(file)
+                digest.update(block.data if block.size and block.dtype.kind != "U" else block.tobytes())
+                rows += len(block)
+            file.flush()
+            os.fsync(file.fileno())
+        if rows != shape[0]:
+            raise ValueError(f"{name} was announced with {shape[0]} rows, but {rows} came")
+        size = path.stat().st_size
+        self._entries[name] = {
+            "dtype": dtype.str, "shape": list(shape), "bytes": size, "sha256": digest.hexdigest(),
+        }  # fmt: skip
+
+    def add_adjacency(self, graph: Graph, order: Array | None = None) -> None:
+        """Write the edges of a graph, its nodes in the given order."""
+        n = graph.n_nodes
+        if order is None:
+            self.add("indptr", graph.indptr.astype(np.int64, copy=False))
+            self.add("indices", graph.indices)
+            if graph.weights is not None:
+                self.add("weights", graph.weights)
+            return
+        place = np.empty(n, graph.indices.dtype)
+        place[order] = np.arange(n)
+        self.add("indptr", _running(np.diff(graph.indptr)[order]))
+
+        def rows(values: Array | None) -> Iterator[Array]:
+            for indptr, entries in _row_chunks(graph.indptr, order):
+                columns = place[graph.indices[entries]]
+                owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+                by_column = np.lexsort((columns, owners))
+                yield (columns if values is None else values[entries])[by_column]
+
+        self.add_pieces("indices", graph.indices.dtype, (graph.n_edges,), rows(None))
+        if graph.weights is not None:
+            self.add_pieces("weights", np.float32, (graph.n_edges,), rows(graph.weights))
+
+    def add_features(self, features: Features, order: Array | None = None) -> None:
+        """Write dense or sparse features, their rows in the given order."""
+        if isinstance(features, np.ndarray):
+            if order is None:
+                self.add("features", features)
+                return
+            step = max(1, CHUNK_BYTES // (4 * features.shape[1]))
+            pieces = (features[order[start : start + step]] for start in range(0, len(order), step))
+            self.add_pieces("features", np.float32, features.shape, pieces)
+            return
+        # SciPy wants both index arrays of one type, and would copy the larger one into memory otherwise.
+        index = np.int32 if max(features.nnz, *features.shape) < 2**31 else np.int64
+        indptr = features.indptr if order is None else _running(np.diff(features.indptr)[order])
+        self.add("features_indptr", indptr.astype(index))
+
+        def entries_of(values: Array) -> Iterator[Array]:
+            for _, entries in _row_chunks(features.indptr, order):
+                yield values[entries]
+
+        self.add_pieces("features_indices", index, (features.nnz,), entries_of(features.indices))
+        self.add_pieces("features_data", np.float32, (features.nnz,), entries_of(features.data))
+
+    def finish(
+        self,
+        n_nodes: int,
+        n_edges: int,
+        n_features: int,
+        *,
+        directed: bool = False,
+        notes: tuple[str, ...] = (),
+        bounds: list[int] | None = None,
+        class_names: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        """Write the manifest; without it the folder is no store."""
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "n_nodes": n_nodes,
+            "n_edges": n_edges,
+            "n_features": n_features,
+            "directed": directed,
+            "notes": list(notes),
+            "bounds": [0, n_nodes] if bounds is None else bounds,
+            "class_names": None if class_names is None else list(class_names),
+            "feature_names": None if feature_names is None else list(feature_names),
+            "arrays": self._entries,
+        }
+        manifest["sha256"] = manifest_hash(manifest)
+        (self._folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        self._finished = True
+
+
+def _row_chunks(indptr: Array, order: Array | None) -> Iterator[tuple[Array, Any]]:
+    """Rows of a CSR structure, as many at a time as fit a chunk: their own pointers and the positions of their entries."""
+    rows = np.arange(len(indptr) - 1) if order is None else order
+    ends = np.cumsum(np.diff(indptr)[rows])
+    start = 0
+    while start < len(rows):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + CHUNK_BYTES // 8, side="right")))
+        some = rows[start:stop]
+        if order is None:
+            yield indptr[start : stop + 1] - indptr[start], slice(int(indptr[start]), int(indptr[stop]))
+        else:
+            pointers = _running(indptr[some + 1] - indptr[some])
+            yield pointers, np.arange(pointers[-1]) + np.repeat(indptr[some] - pointers[:-1], np.diff(pointers))
+        start = stop
+
+
+def _running(counts: Array) -> Array:
+    """Pointers from counts: 0, then the running sums."""
+    pointers = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=pointers[1:])
+    return pointers
+
+
+def _plain_ids(ids: Array) -> Array:
+    """Ids as numbers or strings of fixed width, which need no pickle."""
+    if ids.dtype.kind in "iuUS":
+        return ids
+    names = ids.tolist()
+    for kind in (str, int):
+        if all(isinstance(name, kind) and not isinstance(name, bool) for name in names):
+            return np.asarray(names)
+    other = next((name for name in names if not isinstance(name, (str, int))), names[0])
+    raise ValueError(f"node ids must all be strings or all be integers to be stored, got {other!r}; rename the nodes")
+
+
+def _check_labels(y: Any, n: int) -> Array:
+    labels = np.asarray(y)
+    if labels.shape != (n,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"y must be {n} integers, one per node, got {labels.dtype} of shape {labels.shape}")
+    return labels.astype(np.int64)

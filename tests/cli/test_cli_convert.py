@@ -1,0 +1,57 @@
+import json
+
+import numpy as np
+from typer.testing import CliRunner
+
+import ccassg.cli.convert  # noqa: F401
+from ccassg.cli.app import app
+from ccassg.datasets import load_dataset
+from ccassg.io.store import read_store
+
+run = CliRunner().invoke
+
+
+def test_convert_a_dataset_with_parts(tmp_path):
+    target, record = tmp_path / "store", tmp_path / "r.json"
+    result = run(app, ["convert", "cora", "-o", str(target), "--parts", "3", "--json", str(record)])
+    assert result.exit_code == 0, result.output
+    assert "nodes: 2,708" in result.output
+    assert "3 parts: " in result.output
+    opened, cora = read_store(target), load_dataset("cora")
+    assert len(opened.bounds) == 4
+    assert opened.class_names == cora.class_names
+    place = {name: i for i, name in enumerate(cora.graph.node_ids.tolist())}
+    order = [place[name] for name in opened.graph.ids.tolist()]
+    assert np.array_equal(opened.y, cora.y[order])
+    written = json.loads(record.read_text())
+    assert (written["nodes"], written["edges"], written["parts"]) == (2708, 10556, 3)
+    assert 0 < written["edges_cut"] < 2000
+    assert written["bytes"] == sum(file.stat().st_size for file in target.iterdir())
+
+
+def test_convert_a_store_again(tmp_path):
+    assert run(app, ["convert", "cora", "-o", str(tmp_path / "a")]).exit_code == 0
+    assert run(app, ["convert", str(tmp_path / "a"), "-o", str(tmp_path / "b")]).exit_code == 0
+    for file in (tmp_path / "a").iterdir():
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
+
+
+def test_convert_own_files(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\nc,a\n")
+    (tmp_path / "nodes.csv").write_text("id,height,width,label\na,1,2,x\nb,3,4,y\nc,5,6,x\n")
+    arguments = ["convert", str(tmp_path / "edges.csv"), "--features", str(tmp_path / "nodes.csv")]
+    result = run(app, [*arguments, "-o", str(tmp_path / "s")])
+    assert result.exit_code == 0, result.exception
+    opened = read_store(tmp_path / "s")
+    assert opened.graph.ids.tolist() == ["a", "b", "c"]
+    assert opened.y.tolist() == [0, 1, 0]
+    assert opened.graph.n_features == 2
+
+
+def test_a_second_time_needs_overwrite(tmp_path):
+    arguments = ["convert", "cora", "-o", str(tmp_path / "s")]
+    assert run(app, arguments).exit_code == 0
+    again = run(app, arguments)
+    assert isinstance(again.exception, ValueError)
+    assert "--overwrite" in str(again.exception)
+    assert run(app, [*arguments, "--overwrite"]).exit_code == 0

@@ -1,0 +1,227 @@
+"""The graph store: round trips, laziness, and everything that must be refused."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from ccassg import as_graph
+from ccassg.io import store, storewriter
+from ccassg.io.store import MANIFEST, is_store, manifest_hash, open_store, read_store
+from ccassg.io.storewriter import StoreWriter, write_store
+
+N, F = 60, 7
+
+
+@pytest.fixture(params=["dense", "sparse", "weighted directed", "bare"])
+def graph(request):
+    rng = np.random.default_rng(0)
+    pattern = sp.random(N, N, density=0.08, random_state=1, format="csr")
+    features = rng.normal(size=(N, F)).astype(np.float32)
+    if request.param == "dense":
+        return as_graph(pattern.astype(bool), features, node_ids=[f"node {i}" for i in range(N)])
+    if request.param == "sparse":
+        return as_graph(pattern.astype(bool), sp.csr_array(np.where(features > 0.5, features, 0)))
+    if request.param == "weighted directed":
+        return as_graph(pattern, features, directed=True, node_ids=np.arange(N) * 10)
+    return as_graph(pattern.astype(bool))
+
+
+def same_features(one, other):
+    if one is None or other is None:
+        return one is other
+    dense = [x.toarray() if sp.issparse(x) else np.asarray(x) for x in (one, other)]
+    return sp.issparse(one) == sp.issparse(other) and np.array_equal(*dense)
+
+
+def assert_same(one, other):
+    for name in ("indptr", "indices", "weights", "ids"):
+        a, b = getattr(one, name), getattr(other, name)
+        assert (a is None) == (b is None), name
+        assert a is None or np.array_equal(a, b), name
+    assert same_features(one.features, other.features)
+    assert (one.directed, one.notes) == (other.directed, other.notes)
+
+
+def is_mapped(array):
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
+def test_round_trip(graph, tmp_path):
+    y = np.arange(N) % 3
+    write_store(tmp_path / "s", graph, y, class_names=("a", "b", "c"))
+    opened = read_store(tmp_path / "s")
+    assert_same(opened.graph, graph)
+    assert np.array_equal(opened.y, y)
+    assert opened.class_names == ("a", "b", "c")
+    assert opened.feature_names is None
+    assert opened.bounds == (0, N)
+    assert is_store(tmp_path / "s")
+    assert not is_store(tmp_path)
+    assert store.location(opened.graph) == tmp_path / "s"
+    assert store.location(graph) is None
+    # A store is an input like any other.
+    write_store(tmp_path / "again", opened.graph, opened.y, class_names=opened.class_names)
+    for file in (tmp_path / "s").iterdir():
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+@pytest.mark.parametrize("chunk", [64, 2**24])
+def test_parts_are_ranges_and_the_graph_stays_the_same(graph, tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(storewriter, "CHUNK_BYTES", chunk)
+    parts = np.random.default_rng(2).integers(0, 4, N)
+    write_store(tmp_path / "s", graph, np.arange(N), parts=parts)
+    opened = read_store(tmp_path / "s")
+    order = opened.y  # the labels were the old numbers
+    assert np.array_equal(parts[order], np.repeat(np.arange(4), np.diff(opened.bounds)))
+    assert np.array_equal(opened.graph.node_ids, graph.node_ids[order])
+    expected = graph.adjacency()[order][:, order]
+    assert (opened.graph.adjacency() != expected).nnz == 0
+    rows = np.split(opened.graph.indices, opened.graph.indptr[1:-1])
+    assert all((np.diff(row) > 0).all() for row in rows)
+    if graph.features is not None:
+        assert same_features(opened.graph.features, graph.features[order])
+
+
+def test_opening_maps_and_does_not_read(graph, tmp_path, monkeypatch):
+    write_store(tmp_path / "s", graph)
+    monkeypatch.setattr(store, "ALWAYS_VERIFY", 0)
+    monkeypatch.setattr(store, "_file_hash", lambda path: pytest.fail("a large store was read in full"))
+    opened = open_store(tmp_path / "s")
+    assert isinstance(opened.indices, np.memmap)
+    features = opened.features
+    if features is not None:
+        mapped = np.load(tmp_path / "s" / ("features_data.npy" if sp.issparse(features) else "features.npy"))
+        held = features.data if sp.issparse(features) else features
+        assert is_mapped(held)
+        assert np.array_equal(held, mapped)
+        store.release(features)
+        assert np.array_equal(held, mapped)
+
+
+def test_the_file_survives_writes_to_the_arrays(tmp_path):
+    write_store(tmp_path / "s", as_graph(np.array([[0], [1]]), np.ones((2, 3))))
+    open_store(tmp_path / "s").features[:] = 5
+    assert (open_store(tmp_path / "s", verify=True).features == 1).all()
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "s"
+    graph = as_graph(np.array([[0, 1, 2], [1, 2, 3]]), sp.csr_array(np.eye(4)), node_ids=list("abcd"))
+    write_store(path, graph, np.zeros(4, int))
+    return path
+
+
+def rewrite(path, **changes):
+    """Alter the manifest and make its hash fit, as somebody bent on it would."""
+    manifest = json.loads((path / MANIFEST).read_text()) | changes
+    manifest["sha256"] = manifest_hash(manifest)
+    (path / MANIFEST).write_text(json.dumps(manifest))
+
+
+def test_truncated_and_altered_files_are_refused(small):
+    for file in sorted(small.glob("*.npy")):
+        content = file.read_bytes()
+        file.write_bytes(content[:-1])
+        with pytest.raises(ValueError, match="cut off or altered"):
+            open_store(small, verify=False)
+        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        with pytest.raises(ValueError, match=f"{file.name} was altered"):
+            open_store(small)
+        file.write_bytes(b"\x93NUMPY" + b"\xff" * (len(content) - 6))
+        with pytest.raises(ValueError, match="not an array that can be mapped"):
+            open_store(small, verify=False)
+        file.unlink()
+        with pytest.raises(ValueError, match="missing or not a regular file"):
+            open_store(small)
+        file.write_bytes(content)
+    assert open_store(small, verify=True).n_nodes == 4
+
+
+def test_links_and_foreign_files_are_refused(small, tmp_path):
+    target = tmp_path / "elsewhere.npy"
+    os.replace(small / "indices.npy", target)
+    (small / "indices.npy").symlink_to(target)
+    with pytest.raises(ValueError, match="not a regular file"):
+        open_store(small)
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "/etc/passwd", "unknown"])
+def test_the_manifest_cannot_name_other_files(small, name):
+    manifest = json.loads((small / MANIFEST).read_text())
+    rewrite(small, arrays=manifest["arrays"] | {name: manifest["arrays"]["ids"]})
+    with pytest.raises(ValueError, match="which a store does not have"):
+        open_store(small)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 2}, "version 2 of the format and this program reads 1"),
+        ({"format": "other"}, "does not describe a graph store"),
+        ({"n_nodes": 5}, "parts do not cover"),
+        ({"n_nodes": 5, "bounds": [0, 5]}, r"indptr has shape \(5,\), but the store needs \(6,\)"),
+        ({"n_edges": 7}, "indices has shape"),
+        ({"n_features": 2}, "points outside 0 .. 1"),
+        ({"bounds": [0, 9, 4]}, "parts do not cover"),
+        ({"bounds": None}, "not a store's manifest"),
+        ({"directed": "no"}, "lacks"),
+        ({"arrays": {}}, "lacks indices, indptr"),
+        ({"arrays": []}, "not a store's manifest"),
+        ({"class_names": "abc"}, "must be lists of strings"),
+    ],
+)
+def test_manifests_that_do_not_fit_are_refused(small, changes, message):
+    rewrite(small, **changes)
+    with pytest.raises(ValueError, match=message):
+        open_store(small)
+
+
+def test_an_altered_manifest_is_refused(small):
+    text = (small / MANIFEST).read_text()
+    (small / MANIFEST).write_text(text.replace('"directed": false', '"directed": true'))
+    with pytest.raises(ValueError, match="was altered: its hash differs"):
+        open_store(small)
+    (small / MANIFEST).write_text(text[:-30])
+    with pytest.raises(ValueError, match="not a store's manifest"):
+        open_store(small)
+
+
+def test_pickles_are_never_loaded(small):
+    np.save(small / "ids.npy", np.array([{"a": 1}] * 4, dtype=object), allow_pickle=True)
+    manifest = json.loads((small / MANIFEST).read_text())
+    manifest["arrays"]["ids"] |= {"bytes": (small / "ids.npy").stat().st_size, "dtype": "|O"}
+    rewrite(small, arrays=manifest["arrays"])
+    with pytest.raises(ValueError, match="not an array that can be mapped"):
+        open_store(small, verify=False)
+
+
+def test_what_is_there_stays_unless_it_is_a_store_to_overwrite(small, tmp_path):
+    graph = as_graph(np.array([[0], [1]]), np.ones((2, 3)))
+    with pytest.raises(ValueError, match="--overwrite"):
+        write_store(small, graph)
+    write_store(small, graph, overwrite=True)
+    assert open_store(small).n_nodes == 2
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("do not delete")
+    with pytest.raises(ValueError, match="exists already; choose another name"):
+        write_store(tmp_path / "mine", graph, overwrite=True)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "do not delete"
+    with pytest.raises(ValueError, match="does not exist; make it first"):
+        write_store(tmp_path / "no" / "s", graph)
+
+
+def test_a_failed_write_leaves_nothing(tmp_path):
+    graph = as_graph(np.array([[0], [1]]), np.ones((2, 3)), node_ids=[(1, 2), (3, 4)])
+    with pytest.raises(ValueError, match="strings or all be integers"):
+        write_store(tmp_path / "s", graph)
+    with pytest.raises(ValueError, match="2 integers, one per node"):
+        write_store(tmp_path / "s", as_graph(np.array([[0], [1]])), np.zeros(3))
+    with pytest.raises(ValueError, match="announced with 5 rows"), StoreWriter(tmp_path / "s") as writer:
+        writer.add_pieces("labels", np.int64, (5,), iter([np.zeros(3)]))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,48 @@
+"""What the two main tables share: methods in rows, datasets in columns, the published value beside ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run
+from ccassg.experiments.published import NAMES, TITLES, Table
+from ccassg.experiments.records import Records, Run
+from ccassg.report.tables import beside, mean_std
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Every method on every dataset, as many seeds as planned."""
+    return [
+        classification_run(method, dataset, seed)
+        for dataset in plan.datasets
+        for method in plan.methods
+        for seed in range(plan.n_seeds)
+    ]
+
+
+def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Drawn | None:
+    """The table from what is recorded; published rows that were not run are shown as well."""
+    rows: list[dict[str, Any]] = []
+    counts: set[int] = set()
+    for method in plan.methods:
+        row: dict[str, Any] = {"method": NAMES[method]}
+        for dataset in plan.datasets:
+            found = records.of(classification_run(method, dataset, seed) for seed in range(plan.n_seeds))
+            row[TITLES[dataset]] = mean_std(accuracies(found), digits=digits) if found else None
+            counts |= {len(found)} if found else set()
+        if any(row[TITLES[dataset]] for dataset in plan.datasets):
+            rows.append(row)
+    if not rows:
+        return None
+    paper = {
+        NAMES[method]: {TITLES[dataset]: value for dataset, value in values.items()}
+        for method, values in published.items()
+    }
+    made = beside(rows, paper, key="method")
+    order = list(NAMES.values())
+    made.sort(key=lambda row: order.index(row["method"]))
+    return Drawn({"": made}, notes=f"Mean and standard deviation over {_numbers(counts)} runs.")
+
+
+def _numbers(counts: set[int]) -> str:
+    return str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"

@@ -1,0 +1,112 @@
+"""From records to files: tables as Markdown and CSV, figures, and the generated blocks of a document."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ccassg.experiments.experiment import Drawn, Experiment, Plan
+from ccassg.experiments.records import Record, Records
+from ccassg.io.atomic import atomic_write
+from ccassg.report.tables import to_csv, to_markdown
+
+
+@dataclass(frozen=True)
+class Written:
+    """The Markdown that was made, and the files."""
+
+    markdown: str
+    files: tuple[Path, ...]
+
+
+def write(
+    name: str, experiment: Experiment, records: Records, asked: Plan, *, document: Path | None = None
+) -> Written | None:
+    """Draw an experiment anew from all its records; nothing is trained.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment, and of the files.
+    records : Records
+        In whose folder ``tables/`` and, without a document, ``figures/`` are written.
+    asked : Plan
+        What was asked for; what else is recorded is shown as well.
+    document : path, optional
+        Markdown file whose block between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` is replaced; figures
+        go into ``figures/`` beside it.
+
+    Returns
+    -------
+    Written, or None if there is no record to draw.
+    """
+    plan = experiment.everything(asked)
+    figures = (records.folder if document is None else document.parent) / "figures"
+    drawn = experiment.draw(records, plan, figures)
+    if drawn is None:
+        return None
+    used = records.of(experiment.runs(plan))
+    files = [figures / f"{stem}.{ending}" for stem in drawn.figures for ending in ("svg", "png")]
+    tables = records.folder / "tables"
+    tables.mkdir(parents=True, exist_ok=True)
+    for suffix, rows in drawn.tables.items():
+        files.append(tables / f"{name}{'-' if suffix else ''}{suffix}.csv")
+        _write_text(files[-1], to_csv(rows))
+    body = _body(drawn, experiment.title, used)
+    files.append(tables / f"{name}.md")
+    _write_text(files[-1], body.replace("FIGURES", os.path.relpath(figures, tables)))
+    if document is not None and replace_block(document, name, body.replace("FIGURES", "figures")):
+        files.append(document)
+    return Written(body.replace("FIGURES", str(figures)), tuple(files))
+
+
+def replace_block(document: Path, name: str, body: str) -> bool:
+    """Put generated Markdown between a document's markers; False if it has none for this name."""
+    text = document.read_text(encoding="utf-8")
+    begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
+    if begin not in text or end not in text:
+        return False
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    made = pattern.sub(lambda _: f"{begin}\n\n{body}\n{end}", text, count=1)
+    if made != text:
+        _write_text(document, made)
+    return True
+
+
+def provenance_line(records: Iterable[Record]) -> str:
+    """One sentence: how many runs, of which commits, on what."""
+    used = list(records)
+    commits = sorted({_commit(record) for record in used})
+    torch = sorted({record["versions"].get("torch", "?") for record in used})
+    machines = sorted({f"{r['machine']['cpus']} CPUs ({r['machine']['processor']})" for r in used})
+    days = sorted({record["time"][:10] for record in used})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"{len(used)} recorded runs, {when}; commit {', '.join(commits)}; torch {', '.join(torch)}; {'; '.join(machines)}."
+
+
+def _body(drawn: Drawn, title: str, used: list[Record]) -> str:
+    parts = [f"**{title}**"]
+    for suffix, rows in drawn.tables.items():
+        parts += [f"*{suffix}*"] if suffix else []
+        parts.append(to_markdown(rows).rstrip())
+    parts += [f"![{title}](FIGURES/{stem}.svg)" for stem in drawn.figures]
+    if drawn.notes:
+        parts.append(drawn.notes)
+    if used:
+        parts.append(f"<small>{provenance_line(used)}</small>")
+    return "\n\n".join(parts) + "\n"
+
+
+def _commit(record: Record) -> str:
+    commit = record["commit"]
+    if commit is None:
+        return f"none (ccassg {record['versions'].get('ccassg', '?')})"
+    return commit["id"][:7] + ("+" if commit["modified"] else "")
+
+
+def _write_text(path: Path, text: str) -> None:
+    with atomic_write(path, "w") as file:
+        file.write(text)

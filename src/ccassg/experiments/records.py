@@ -1,0 +1,124 @@
+"""Finished runs as JSON lines: what determines a run, what came out, and where, in files that survive a crash.
+
+A *run* is a dict in JSON's types that holds all that determines its result; its *key* is a hash of that. A *record* is one
+line: key, run, result and provenance. There is one file per dataset, so that tables share records: a run of the ablation
+that equals one of the main table is never made twice.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Run: TypeAlias = dict[str, Any]
+Record: TypeAlias = dict[str, Any]
+
+
+def key_of(run: Run) -> str:
+    """A hash of all that determines a run, 16 hex digits; the order of the entries does not matter."""
+    return hashlib.sha256(json.dumps(run, sort_keys=True, allow_nan=False).encode()).hexdigest()[:16]
+
+
+class Records:
+    """The finished runs in a folder, by key.
+
+    Parameters
+    ----------
+    folder : path
+        Its files ``NAME.jsonl`` are read, NAME being a run's ``dataset``.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._known: dict[str, Record] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            self._known |= {key_of(record["run"]): record for record in read(path)}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._known.values())
+
+    def get(self, run: Run) -> Record | None:
+        """The record of this very run, or None if it was never finished."""
+        return self._known.get(key_of(run))
+
+    def of(self, runs: Iterable[Run]) -> list[Record]:
+        """The records of those runs that are finished, in the order of the runs."""
+        return [record for run in runs if (record := self.get(run)) is not None]
+
+    def add(self, record: Record) -> None:
+        """Put a finished run on disk, whole or not at all, and remember it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        append(self.folder / f"{record['run']['dataset']}.jsonl", record)
+        self._known[key_of(record["run"])] = record
+
+
+def read(path: Path) -> list[Record]:
+    """The records in a file; a last line that was not finished is left out."""
+    with open(path, "rb") as file:
+        return _parse(file.read(), path)
+
+
+def append(path: Path, record: Record) -> None:
+    """Add one line and force it to the disk, under a lock that other writers respect.
+
+    A record whose run is in the file already is not added again: two programs may work on the same experiment. What a
+    killed writer left of a line is cut off first.
+    """
+    line = json.dumps({"key": key_of(record["run"]), **record}, allow_nan=False).encode() + b"\n"
+    with open(path, "ab+") as file, _locked(file):
+        file.seek(0)
+        content = file.read()
+        if any(key_of(known["run"]) == key_of(record["run"]) for known in _parse(content, path)):
+            return
+        file.truncate(content.rfind(b"\n") + 1)
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def pack(matrix: npt.ArrayLike) -> dict[str, Any]:
+    """Values in [0, 1] as text of one byte each, compressed: for pictures, not for arithmetic."""
+    values = np.rint(np.clip(matrix, 0, 1) * np.float64(255)).astype(np.uint8)
+    return {"shape": list(values.shape), "zlib": base64.b85encode(zlib.compress(values.tobytes(), 9)).decode()}
+
+
+def unpack(packed: dict[str, Any]) -> npt.NDArray[np.float64]:
+    """The matrix that `pack` was given, to within 1/510."""
+    values = np.frombuffer(zlib.decompress(base64.b85decode(packed["zlib"])), dtype=np.uint8)
+    return values.reshape(packed["shape"]) / 255.0
+
+
+def _parse(content: bytes, path: Path) -> list[Record]:
+    *lines, _torn = content.split(b"\n")  # without its line end, a line was not finished
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            record = json.loads(line)
+            key_of(record["run"])
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(f"{path}, line {number} is not the record of a run; remove that line") from None
+        found.append(record)
+    return found
+
+
+@contextmanager
+def _locked(file: IO[Any]) -> Iterator[None]:
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -6,6 +6,7 @@ whatever the order, the batch or the number of processes, and a resumed run cont
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -77,7 +78,7 @@ def edge_structure(graph: Graph, *, both_directions: bool = False, device: torch
     rows = sparse.row_ids(a)
     return Edges(
         a=a.to(device),
-        keys=_edge_keys(rows, a.indices.long(), graph.n_nodes, both_directions).to(device),
+        keys=edge_keys(rows, a.indices.long(), graph.n_nodes, both_directions).to(device),
         loops=(a.indptr[1:].long() - 1).to(device),
         rows=rows.to(a.indices.dtype).to(device),
         transposed=tuple(part.to(device) for part in sparse.transpose_order(a)),  # type: ignore[arg-type]
@@ -85,11 +86,14 @@ def edge_structure(graph: Graph, *, both_directions: bool = False, device: torch
     )
 
 
-def drop_edges(edges: Edges, rate: float, *, seed: int, step: int, view: int) -> tuple[CSR, CSR]:
+def drop_edges(
+    edges: Edges, rate: float, *, seed: int, step: int, view: int, total_sent: Callable[[Tensor], Tensor] | None = None
+) -> tuple[CSR, CSR]:
     """Drop each edge with probability ``rate``; return the normalised view and its transpose.
 
     Dropped edges do not count in degrees. Self-loops stay, so no node loses itself. Both results hold only the edges
-    that remain.
+    that remain. Where the receivers are only some of the nodes, ``total_sent`` adds to what the senders (m,) send
+    to these what they send to all others.
     """
     a = edges.a
     if rate == 0:
@@ -108,6 +112,8 @@ def drop_edges(edges: Edges, rate: float, *, seed: int, step: int, view: int) ->
     else:
         received = view_a.indptr.diff().to(values.dtype)
         sent = torch.bincount(view_a.indices, minlength=a.shape[1]).to(values.dtype)
+    if total_sent is not None:
+        sent = total_sent(sent)
     scaled = received.rsqrt()[rows] * sent.rsqrt()[view_a.indices]
     if edges.weighted:
         scaled *= values
@@ -138,13 +144,14 @@ def sample_nodes(n_nodes: int, size: int, *, seed: int, step: int, device: torch
 
 def _transposed(edges: Edges, kept: Tensor | None, values: Tensor) -> CSR:
     indptr, indices, order = edges.transposed
+    shape = (edges.a.shape[1], edges.a.shape[0])
     if kept is None:
-        return CSR(indptr, indices, values[order], edges.a.shape)
+        return CSR(indptr, indices, values[order], shape)
     kept_t = kept[order]
     positions = kept_t.nonzero().squeeze(1)
     # Where each kept entry of `a` went in the thinned arrays.
     place = _running_count(kept)[order[positions]]
-    return CSR(_running_count(kept_t)[indptr], indices[positions], values[place], edges.a.shape)
+    return CSR(_running_count(kept_t)[indptr], indices[positions], values[place], shape)
 
 
 def _running_count(flags: Tensor) -> Tensor:
@@ -154,7 +161,8 @@ def _running_count(flags: Tensor) -> Tensor:
     return counts
 
 
-def _edge_keys(receivers: Tensor, senders: Tensor, n: int, both_directions: bool) -> Tensor:
+def edge_keys(receivers: Tensor, senders: Tensor, n: int, both_directions: bool) -> Tensor:
+    """A name for each edge of a graph of n nodes, the same wherever the edge is met."""
     if both_directions:
         receivers, senders = torch.maximum(receivers, senders), torch.minimum(receivers, senders)
     return mix(senders * n + receivers + 1)

@@ -10,13 +10,14 @@ five n x d x d products where autograd needs fifteen; worth it when n is well ab
 *Direct.* Z is formed, only the diagonal of Z1'Z2 is, and the symmetric Gram gives the decorrelation gradient in one product.
 
 Inputs are centred, so that sums over shards of a partitioned graph are plain sums: ``total`` adds a tensor up over all
-shards (in place) and ``n_total`` counts their nodes; on one machine that is no work.
+shards (in place) and ``n_total`` counts their nodes; on one machine that is no work. ``smooth``, if given, replaces the
+second moments of a batch by better estimates of the whole graph's (in place); gradients go through the batch all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -27,6 +28,18 @@ Total = Callable[[Tensor], Tensor]
 # The Gram formulation has about 12 products of d^3 on top and saves more than 4 of n d^2.
 GRAM_FROM = 3.0
 GRAM_PANELS = 4
+
+
+class Exchange(Protocol):
+    """Rows that a shard needs of others: they follow its own ones in a tensor of (own + ``n_halo``, d)."""
+
+    n_halo: int
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """Fill in the rows of the halo from the shards that own them; return the tensor."""
+
+    def collect(self, rows: Tensor) -> Tensor:
+        """Add the rows of the halo to their owners' (the reverse of `spread`); return the own ones."""
 
 
 class Workspace:
@@ -78,13 +91,14 @@ def linear_head(
     *,
     total: Total,
     n_total: int,
+    smooth: Total | None = None,
 ) -> HeadGradients:
     """The objective on Z = M W by whichever formulation is cheaper.
 
     ``m1``, ``m2`` (n, h) are centred: their column means ``means`` have been taken off.
     """
-    if n_total >= GRAM_FROM * weight.shape[1]:
-        return _by_grams(m1, m2, means, weight, objective, work, total, n_total)
+    if smooth is not None or n_total >= GRAM_FROM * weight.shape[1]:
+        return _by_grams(m1, m2, means, weight, objective, work, total, n_total, smooth)
     d = weight.shape[1]
     z1 = torch.mm(m1, weight, out=work.get("z1", len(m1), d))
     z2 = torch.mm(m2, weight, out=work.get("z2", len(m2), d))
@@ -106,6 +120,7 @@ def direct_head(
     *,
     total: Total,
     n_total: int,
+    smooth: Total | None = None,
 ) -> HeadGradients:
     """The objective on centred embeddings (n, d) themselves."""
     d = z1.shape[1]
@@ -114,6 +129,8 @@ def direct_head(
     gram(z2, sums[d : 2 * d])
     torch.sum(torch.mul(z1, z2, out=work.get("g1", len(z1), d)), 0, out=sums[2 * d])
     total(sums).div_(n_total)
+    if smooth is not None:
+        smooth(sums)
     scale1, error1 = _correlation_error(sums[:d], means[0])
     scale2, error2 = _correlation_error(sums[d : 2 * d], means[1])
     cross = sums[2 * d] * scale1 * scale2
@@ -137,12 +154,15 @@ def _by_grams(
     work: Workspace,
     total: Total,
     n_total: int,
+    smooth: Total | None,
 ) -> HeadGradients:
     h = weight.shape[0]
     both = torch.add(m1, m2, out=work.get("grad2", len(m1), h))
     sums = m1.new_empty(3 * h, h)
     c1, c2, cross_c = gram(m1, sums[:h]), gram(m2, sums[h : 2 * h]), gram(both, sums[2 * h :])
     total(sums).div_(n_total)
+    if smooth is not None:
+        smooth(sums)
     cross_c.sub_(c1).sub_(c2)  # M1'M2 + M2'M1
     b1, b2, b_cross = c1 @ weight, c2 @ weight, cross_c @ weight
     scale1, error1 = _correlation_error(weight.T @ b1, means[0] @ weight)

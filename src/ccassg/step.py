@@ -12,14 +12,16 @@ fraction of the time and memory:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ccassg import sparse
 from ccassg.encoders import Encoder
-from ccassg.head import Total, Workspace, direct_head, linear_head
+from ccassg.head import Exchange, Total, Workspace, direct_head, linear_head
 from ccassg.loss import Objective, Terms
 from ccassg.sparse import CSR
 
@@ -30,10 +32,17 @@ DENSE_FROM = 0.2
 
 @dataclass(frozen=True)
 class View:
-    """One random view: which feature columns stay, and each layer's aggregation with its transpose (None: MLP)."""
+    """One random view: which feature columns stay, and each layer's aggregation with its transpose.
+
+    ``layers`` is None for an MLP; a layer is None if what comes in is aggregated already.
+    """
 
     columns: Tensor | None
-    layers: list[tuple[CSR, CSR]] | None
+    layers: Sequence[tuple[CSR, CSR] | None] | None
+
+    def layer(self, i: int) -> tuple[CSR, CSR] | None:
+        """The aggregation of layer ``i``, None if there is none."""
+        return None if self.layers is None else self.layers[i]
 
 
 def no_sharing(tensor: Tensor) -> Tensor:
@@ -51,10 +60,23 @@ class ExactStep:
     objective : Objective
     total : callable
         Adds a tensor over all shards in place; see `ccassg.distributed`.
+    smooth : callable, optional
+        Improves a batch's second moments in place; see `ccassg.sampling`.
+    exchange : Exchange, optional
+        Brings the rows of other shards that aggregations after the first need; the first finds all it needs in ``features``.
     """
 
-    def __init__(self, encoder: Encoder, objective: Objective, *, total: Total = no_sharing) -> None:
-        self.encoder, self.objective, self.total = encoder, objective, total
+    def __init__(
+        self,
+        encoder: Encoder,
+        objective: Objective,
+        *,
+        total: Total = no_sharing,
+        smooth: Total | None = None,
+        exchange: Exchange | None = None,
+    ) -> None:
+        self.encoder, self.objective = encoder, objective
+        self.total, self.smooth, self.exchange = total, smooth, exchange
         self.work = Workspace(encoder.weights[0].device, encoder.weights[0].dtype)
 
     @torch.no_grad()
@@ -67,19 +89,12 @@ class ExactStep:
         inputs = features.forward(encoder.weights[0], (views[0].columns, views[1].columns), self.work)
         tapes = [self._hidden(v, view, y, n_total) for v, (view, y) in enumerate(zip(views, inputs, strict=True))]
         (m1, mean1), (m2, mean2) = (self._centred(v, view, tapes[v][-1].h, n_total) for v, view in enumerate(views))
+        means = (mean1, mean2)
+        shared: dict[str, Any] = {"total": self.total, "n_total": n_total, "smooth": self.smooth}
         if len(encoder.weights) == 1:
-            result = direct_head(m1, m2, (mean1, mean2), self.objective, self.work, total=self.total, n_total=n_total)
+            result = direct_head(m1, m2, means, self.objective, self.work, **shared)
         else:
-            result = linear_head(
-                m1,
-                m2,
-                (mean1, mean2),
-                encoder.weights[-1],
-                self.objective,
-                self.work,
-                total=self.total,
-                n_total=n_total,
-            )
+            result = linear_head(m1, m2, means, encoder.weights[-1], self.objective, self.work, **shared)
         for parameter in encoder.parameters():
             parameter.grad = None
         g1 = self._backward(0, views[0], tapes[0], result.m1, n_total)
@@ -100,16 +115,19 @@ class ExactStep:
         tapes: list[_Tape] = []
         for i in range(len(encoder.weights) - 1):
             if i > 0:
-                y = torch.mm(tapes[-1].h, encoder.weights[i], out=self.work.get(f"m{v}", len(y), encoder.dims[i + 1]))
+                y = self._buffer(f"m{v}", len(y), encoder.dims[i + 1])
+                torch.mm(tapes[-1].h, encoder.weights[i], out=y)
             bias, norm = encoder.biases[i], encoder.norm(i) if encoder.norms else None
-            if view.layers is None:
-                h = torch.add(y, bias, out=self.work.get(f"h{i}{v}", *y.shape))
+            aggregation = view.layer(i)
+            if aggregation is None:
+                h = torch.add(y, bias, out=self._buffer(f"h{i}{v}", *y.shape))
                 if norm is None:
                     h.relu_()
             else:
-                a = view.layers[i][0]
+                a = aggregation[0]
                 finish = _adder(bias, relu=norm is None)
-                h = sparse.multiply(a, y, self.work.get(f"h{i}{v}", a.shape[0], y.shape[1]), finish)
+                y = y if i == 0 else self._spread(f"m{v}", y)
+                h = sparse.multiply(a, y, self._buffer(f"h{i}{v}", a.shape[0], y.shape[1]), finish)
             tapes.append(_Tape(h) if norm is None else self._normalize(i, v, h, n_total))
             y = tapes[-1].h
         return tapes or [_Tape(y)]
@@ -131,10 +149,13 @@ class ExactStep:
 
     def _centred(self, v: int, view: View, h: Tensor, n_total: int) -> tuple[Tensor, Tensor]:
         """What the head sees: the last hidden layer (or first product), aggregated, less its column means."""
-        if view.layers is None:
+        aggregation = view.layer(-1)
+        if aggregation is None:
             mean = self.total(h.sum(0)).div_(n_total)
             return torch.sub(h, mean, out=self.work.get(f"m{v}", *h.shape)), mean
-        a = view.layers[-1][0]
+        a = aggregation[0]
+        if len(self.encoder.weights) > 1:
+            h = self._spread(f"h{len(self.encoder.weights) - 2}{v}", h)
         # The column sums of A H are those of A, times H: no pass over the product itself.
         mean = self.total(sparse.column_sums(a) @ h).div_(n_total)
         out = self.work.get(f"m{v}", a.shape[0], h.shape[1])
@@ -166,13 +187,31 @@ class ExactStep:
 
     def _pull(self, v: int, view: View, i: int, g: Tensor, mask: Tensor | None = None) -> Tensor:
         """Backward through layer i's aggregation and, if ``mask`` is given, the relu below it."""
-        if view.layers is None:
+        aggregation = view.layer(i)
+        if aggregation is None:
             if mask is not None:
                 _relu_backward(g, mask)
             return g
-        at = view.layers[i][1]
+        at = aggregation[1]
+        out = self._spare(v, g, at.shape[0], g.shape[1])
+        if self.exchange is not None and i > 0:
+            g = self.exchange.collect(sparse.multiply(at, g, out))
+            if mask is not None:
+                _relu_backward(g, mask)
+            return g
         finish = None if mask is None else lambda block, start, stop: _relu_backward(block, mask[start:stop])
-        return sparse.multiply(at, g, self._spare(v, g, at.shape[0], g.shape[1]), finish)
+        return sparse.multiply(at, g, out, finish)
+
+    def _buffer(self, name: str, rows: int, columns: int) -> Tensor:
+        """A buffer of so many rows, with room behind them for those of other shards."""
+        n_halo = 0 if self.exchange is None else self.exchange.n_halo
+        return self.work.get(name, rows + n_halo, columns)[:rows]
+
+    def _spread(self, name: str, rows: Tensor) -> Tensor:
+        """``rows``, which are in the `_buffer` of that name, followed by those of other shards."""
+        if self.exchange is None:
+            return rows
+        return self.exchange.spread(self.work.get(name, len(rows) + self.exchange.n_halo, rows.shape[1]))
 
     def _normalize_backward(self, i: int, g: Tensor, tape: _Tape, n_total: int) -> Tensor:
         """Backward through batch norm, in place."""

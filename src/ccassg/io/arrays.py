@@ -17,7 +17,7 @@ from ccassg.io.files import GROWTH, PathLike, check_file, growth_limit, one_sent
 
 MATRIX_SUFFIXES = (".npy", ".npz")
 # A sparse matrix may claim empty rows for free; so many of them are taken on faith.
-FREE_ROWS = 10_000_000
+FREE_ROWS = 1_000_000
 
 
 def read_matrix(path: PathLike) -> Features:

@@ -26,7 +26,7 @@ class Edges:
     name : str
         The file, for messages.
     source, target : pyarrow.ChunkedArray of shape (n_edges,)
-        Ids: integers, or dictionary-encoded strings.
+        Ids: integers or strings.
     weights : float64 array of shape (n_edges,), or None
     from_text : bool
         Whether ids were read as text, so that digits may mean integers.
@@ -148,5 +148,5 @@ def check_weights(table: Table, name: str, weights: Array) -> None:
 
 def _holds(edges: Edges, names: Sequence[str]) -> bool:
     """Whether one of the names is an id of the edges."""
-    ids = (column.chunk(0).dictionary for column in (edges.source, edges.target) if column.num_chunks)
-    return any(pc.is_in(values, value_set=pa.array(names, values.type)).true_count for values in ids)
+    ids = (column for column in (edges.source, edges.target) if not pa.types.is_integer(column.type))
+    return any(pc.any(pc.is_in(column, value_set=pa.array(names, column.type))).as_py() for column in ids)

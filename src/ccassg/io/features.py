@@ -148,9 +148,10 @@ def open_nodes(source: Any, header: bool | None, encoding: str, known_ids: pa.Ar
     table = tables.open_table(
         source, known_names=tables.NODE_NAMES, header=header, encoding=encoding, what="the node table"
     )
-    if table.unsure_header and known_ids is not None and not pa.types.is_integer(known_ids.type):
-        if positions(pa.array(table.names[:1], known_ids.type), known_ids)[0] >= 0:
-            return tables.open_table(source, header=False, encoding=encoding)
+    if not table.unsure_header or known_ids is None or pa.types.is_integer(known_ids.type):
+        return table
+    if positions(pa.array(table.names[:1], known_ids.type), known_ids)[0] >= 0:
+        return tables.open_table(source, header=False, encoding=encoding)
     return table
 
 
@@ -181,9 +182,7 @@ def _pick_id_column(table: Table, name: str | int | None, edge_ids: pa.Array | N
         return first, data
     try:
         candidates = id_column(table, first, data[first])
-        seen = pa.chunked_array([edge_ids])
-        seen = seen if pa.types.is_integer(edge_ids.type) else seen.dictionary_encode()
-        both = settle([seen, candidates], [True, table.is_text])
+        both = settle([pa.chunked_array([edge_ids]), candidates], [True, table.is_text])
         share = (positions(flat(both[0]), flat(both[1])) >= 0).mean()
         repeated = first_repeated(flat(both[1]))
     except ValueError:

@@ -214,7 +214,7 @@ def _match_nodes(edges: Edges, edge_ids: pa.Array, nodes: Nodes | None) -> tuple
         listed_ids, listed_text, name = nodes.ids, nodes.from_text, nodes.name
     else:
         return _rows_in_order(edges, edge_ids, nodes)
-    seen, all_ids = settle([_column(edge_ids), listed_ids], [edges.from_text, listed_text])
+    seen, all_ids = settle([pa.chunked_array([edge_ids]), listed_ids], [edges.from_text, listed_text])
     among = flat(all_ids)
     place = positions(flat(seen), among)
     lacking = np.flatnonzero(place < 0)
@@ -246,11 +246,6 @@ def _rows_in_order(edges: Edges, edge_ids: pa.Array, nodes: Nodes) -> tuple[pa.A
             f"{bad[0]}; add their rows, or give the ids of the rows in a file (ids)"
         )
     return pa.array(np.arange(nodes.n_rows)), place
-
-
-def _column(ids: pa.Array) -> pa.ChunkedArray:
-    column = pa.chunked_array([ids])
-    return column if pa.types.is_integer(ids.type) else column.dictionary_encode()
 
 
 def _build(edges: Edges, codes: Array, n_nodes: int, nodes: Nodes | None, directed: bool) -> Graph:
@@ -287,7 +282,7 @@ def _match_labels(
                 f"a column of ids"
             )
         return codes, class_names
-    given, known = settle([labels.ids, _column(node_ids)], [labels.from_text, from_text])
+    given, known = settle([labels.ids, pa.chunked_array([node_ids])], [labels.from_text, from_text])
     place = positions(flat(given), flat(known))
     inside = place >= 0
     if not inside.any():

@@ -14,7 +14,7 @@ from ccassg.io.tables import Table, is_string
 
 
 def id_column(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column as ids: integers of 64 bits, or dictionary-encoded strings; ValueError with the place otherwise.
+    """A column as ids: integers of 64 bits, or strings; ValueError with the place otherwise.
 
     In text files surrounding blanks do not count. Whether digits are integers is decided later, in `settle`, over all
     columns that hold ids of the same nodes.
@@ -51,14 +51,10 @@ def settle(columns: Sequence[pa.ChunkedArray], from_text: Sequence[bool]) -> lis
     Digits in a text file are integers if that holds for all ids of all text columns and none carries a leading zero or
     plus; a mixture of integers and strings becomes strings.
     """
-    digits = [
-        _as_integers(c) if text and not pa.types.is_integer(c.type) else None
-        for c, text in zip(columns, from_text, strict=True)
-    ]
-    settled = [c if d is None else d for c, d in zip(columns, digits, strict=True)]
-    if len({pa.types.is_integer(c.type) for c in settled}) == 1:
+    settled = [_as_integers(column) if text else column for column, text in zip(columns, from_text, strict=True)]
+    if len({pa.types.is_integer(column.type) for column in settled}) == 1:
         return settled
-    return [c if pa.types.is_dictionary(c.type) else c.cast(pa.string()).dictionary_encode() for c in columns]
+    return [column.cast(pa.string()) for column in columns]
 
 
 def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[pa.Array, Array]:
@@ -67,7 +63,7 @@ def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[pa.Array, Array]:
     Parameters
     ----------
     columns : sequence of pyarrow.ChunkedArray
-        All of integers or all of dictionary-encoded strings, as `settle` gives them.
+        All of integers or all of strings, as `settle` gives them.
 
     Returns
     -------
@@ -76,10 +72,9 @@ def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[pa.Array, Array]:
     codes : int64 array
         The positions in ``ids`` of all entries, column after column.
     """
-    together = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=columns[0].type)
-    if pa.types.is_integer(together.type):
-        return _encode_integers(together)
-    return _encode_dictionary(together)
+    if pa.types.is_integer(columns[0].type):
+        return _encode_integers(np.concatenate([column.to_numpy() for column in columns]))
+    return _encode_strings(pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string()))
 
 
 def positions(ids: pa.Array, among: pa.Array) -> Array:
@@ -90,9 +85,9 @@ def positions(ids: pa.Array, among: pa.Array) -> Array:
 
 def flat(column: pa.ChunkedArray) -> pa.Array:
     """An id column as one plain array of integers or strings."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(pa.large_string())
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_integer(column.type):
+        column = column.cast(pa.large_string())  # one array of ordinary strings holds 2 GB at most
+    return column.combine_chunks()
 
 
 def first_repeated(ids: pa.Array) -> tuple[int, Any] | None:
@@ -115,73 +110,52 @@ def to_numpy(ids: pa.Array) -> Array:
 
 
 def _strings(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Dictionary-encoded strings under one dictionary, trimmed if from text; an empty id is refused."""
-    if not pa.types.is_dictionary(column.type):
-        column = column.cast(pa.large_string()).dictionary_encode()
-    column = column.unify_dictionaries()
-    if column.num_chunks == 0:
-        return column
-    values = column.chunk(0).dictionary.cast(pa.large_string())
-    if values.null_count:
-        raise ValueError(f"{table}, column {name!r}: an id is missing; fill it in or drop the row")
+    """Plain strings, trimmed if from text; an empty id is refused."""
+    column = column.cast(pa.string())
     if table.is_text:
-        values = pc.utf8_trim_whitespace(values)
-    empty = np.flatnonzero(pc.equal(values, "").to_numpy(zero_copy_only=False))
-    if len(empty):
-        codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
-        rows = np.flatnonzero(codes == empty[0])
-        if len(rows):
-            raise ValueError(
-                f"{table}, column {name!r}, {table.place(int(rows[0]))}: an id is empty; fill it in or drop the row"
-            )
-    chunks = [pa.DictionaryArray.from_arrays(chunk.indices, values) for chunk in column.chunks]
-    return pa.chunked_array(chunks)
+        column = pc.utf8_trim_whitespace(column)
+    empty = pc.equal(pc.binary_length(column), 0)
+    if pc.any(empty).as_py():
+        row = int(np.flatnonzero(np.asarray(empty))[0])
+        raise ValueError(f"{table}, column {name!r}, {table.place(row)}: an id is empty; fill it in or drop the row")
+    return column
 
 
-def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """The same ids as integers if they are written as integers are, else None."""
-    if column.num_chunks == 0:
-        return None
-    values = column.chunk(0).dictionary
+def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same ids as integers if they are written as integers are, else as they come."""
+    if pa.types.is_integer(column.type):
+        return column
     try:
-        integers = values.cast(pa.int64())
-        if not integers.cast(values.type).equals(values):
-            return None
+        integers = column.cast(pa.int64())
     except pa.ArrowInvalid:
-        return None
-    return pa.chunked_array([integers.take(chunk.indices) for chunk in column.chunks])
+        return column
+    return integers if integers.cast(pa.string()).equals(column) else column
 
 
-def _encode_integers(column: pa.ChunkedArray) -> tuple[pa.Array, Array]:
-    values = column.to_numpy()
+def _encode_integers(values: Array) -> tuple[pa.Array, Array]:
     if not len(values):
         return pa.array([], pa.int64()), np.empty(0, np.int64)
     low, high = int(values.min()), int(values.max())
     if high - low < 4 * len(values) + 1024:  # close together: a table of marks beats hashing
+        values -= low
         marks = np.zeros(high - low + 1, bool)
-        marks[values - low] = True
+        marks[values] = True
         rank = np.cumsum(marks, dtype=np.int64) - 1
-        return pa.array(np.flatnonzero(marks) + low), rank[values - low]
-    return _compact(pc.dictionary_encode(pa.array(values)))
+        return pa.array(np.flatnonzero(marks) + low), rank[values]
+    encoded = pa.array(values).dictionary_encode()
+    return _sorted(encoded.dictionary, encoded.indices.to_numpy())
 
 
-def _encode_dictionary(column: pa.ChunkedArray) -> tuple[pa.Array, Array]:
-    column = column.unify_dictionaries()
-    if column.num_chunks == 0:
-        return pa.array([], pa.large_string()), np.empty(0, np.int64)
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
-    return _compact(pa.DictionaryArray.from_arrays(pa.array(codes), column.chunk(0).dictionary))
+def _encode_strings(column: pa.ChunkedArray) -> tuple[pa.Array, Array]:
+    encoded = column.dictionary_encode()  # all chunks share one dictionary
+    if encoded.num_chunks == 0:
+        return pa.array([], pa.string()), np.empty(0, np.int64)
+    return _sorted(encoded.chunk(0).dictionary, np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks]))
 
 
-def _compact(encoded: pa.DictionaryArray) -> tuple[pa.Array, Array]:
-    """Sorted values that occur, and codes into them; trimming may have made entries of the dictionary equal."""
-    values, codes = encoded.dictionary, encoded.indices.to_numpy()
-    distinct = values.dictionary_encode()
-    merged = distinct.indices.to_numpy()
-    used = np.zeros(len(distinct.dictionary), bool)
-    used[merged[np.flatnonzero(np.bincount(codes, minlength=len(values)))]] = True
-    order = pc.sort_indices(distinct.dictionary).to_numpy()
-    order = order[used[order]]
-    rank = np.full(len(used), -1, np.int64)
+def _sorted(values: pa.Array, codes: Array) -> tuple[pa.Array, Array]:
+    """The values in increasing order, and the codes into them."""
+    order = pc.sort_indices(values).to_numpy().astype(np.int64)
+    rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return distinct.dictionary.take(pa.array(order)), rank[merged][codes]
+    return values.take(pa.array(order)), rank[codes]

@@ -74,9 +74,8 @@ class TextTable:
         return self.layout.names
 
     def read(self, columns: Sequence[str], as_text: Collection[str] = ()) -> pa.Table:
-        """Read the columns, those ``as_text`` as dictionary-encoded strings and the others as what they look like."""
+        """Read the columns, those ``as_text`` as strings and the others as what they look like."""
         layout = self.layout
-        text_type = pa.dictionary(pa.int32(), pa.string())
         read = pacsv.ReadOptions(
             column_names=list(layout.names),
             skip_rows=0 if layout.delimiter == " " else layout.n_skipped + layout.has_header,
@@ -88,7 +87,7 @@ class TextTable:
             newlines_in_values=layout.delimiter != " ",
         )
         convert = pacsv.ConvertOptions(
-            include_columns=list(columns), column_types=dict.fromkeys(as_text, text_type), strings_can_be_null=False
+            include_columns=list(columns), column_types=dict.fromkeys(as_text, pa.string()), strings_can_be_null=False
         )
         try:
             pieces = [pacsv.read_csv(piece, read, parse, convert) for piece in self._pieces()]

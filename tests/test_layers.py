@@ -22,6 +22,7 @@ LAYERS = {
     "encoders": 3,
     "loss": 3,
     "head": 3,
+    "products": 3,
     "step": 3,
     "sampling": 3,
     "distributed": 3,

@@ -8,7 +8,8 @@ import torch
 from ccassg import as_graph, augment, head, sparse
 from ccassg.encoders import Encoder
 from ccassg.loss import Objective, cca_ssg_loss
-from ccassg.step import ExactStep, SeparateProducts, View, first_product
+from ccassg.products import SeparateProducts, first_product
+from ccassg.step import ExactStep, View
 from ccassg.train import needed_rows
 
 N, F = 120, 30

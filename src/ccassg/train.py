@@ -22,8 +22,9 @@ from ccassg.augment import Edges
 from ccassg.encoders import Encoder
 from ccassg.graph import Graph
 from ccassg.loss import Objective, Terms
+from ccassg.products import FirstProduct, SeparateProducts, first_product
 from ccassg.sparse import CSR
-from ccassg.step import ExactStep, FirstProduct, SeparateProducts, View, first_product
+from ccassg.step import ExactStep, View
 
 Augmentation = Callable[[Graph, int, int, int], Graph]
 

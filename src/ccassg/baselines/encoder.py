@@ -1,0 +1,91 @@
+"""The graph encoder that the self-supervised systems share, and their projector.
+
+The layer is PyG's ``GCNConv`` (a test holds it to that), computed by this package's sparse product: wide sparse features stay
+sparse and are masked without a copy, at half the time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ccassg import augment, sparse
+from ccassg.encoders import SparseProduct
+from ccassg.graph import Graph
+from ccassg.sparse import CSR
+from ccassg.train import feature_tensor
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "prelu": nn.PReLU,
+    "elu": nn.ELU,
+    # GCA's "rrelu" is called in its evaluation mode, where it is a leaky ReLU with the mean slope of 1/8 and 1/3.
+    "rrelu": lambda: nn.LeakyReLU(11 / 48),
+}
+
+
+class GraphEncoder(nn.Module):
+    """Layers ``H <- act(norm(A H W + b))``.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Widths from the features to the embedding.
+    activation : {"relu", "prelu", "elu", "rrelu"}
+    activate_last : bool
+        Whether the last layer too has normalisation and activation.
+    batch_norm : bool
+        Normalise over the nodes before each activation; running statistics move by 1 % a step.
+    """
+
+    def __init__(
+        self, dims: Sequence[int], *, activation: str = "relu", activate_last: bool = True, batch_norm: bool = False
+    ) -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {activation!r}")
+        pairs = list(itertools.pairwise(dims))
+        n_active = len(pairs) if activate_last else len(pairs) - 1
+        self.weights = nn.ParameterList([nn.Parameter(nn.init.xavier_uniform_(torch.empty(pair))) for pair in pairs])
+        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(width)) for _, width in pairs])
+        widths = [width for _, width in pairs[:n_active]]
+        self.norms = nn.ModuleList([nn.BatchNorm1d(width, momentum=0.01) for width in widths] if batch_norm else [])
+        self.activations = nn.ModuleList([ACTIVATIONS[activation]() for _ in widths])
+
+    def forward(self, features: Tensor | CSR, a: CSR, keep_columns: Tensor | None = None) -> Tensor:
+        """Embed the nodes, (n, n_features) -> (n, d); ``a`` is normalised, ``keep_columns`` the feature mask."""
+        h: Tensor | CSR = features
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            if i == 0 and keep_columns is not None:
+                weight = weight * keep_columns.unsqueeze(1)
+            h = SparseProduct.apply(h, weight) if isinstance(h, CSR) else h @ weight
+            h = SparseProduct.apply(a, h) + bias
+            if i < len(self.activations):
+                h = self.activations[i](self.norms[i](h) if len(self.norms) else h)
+        assert isinstance(h, Tensor)
+        return h
+
+
+def projector(dims: Sequence[int], activation: str = "elu", *, batch_norm: bool = False) -> nn.Sequential:
+    """Linear layers with an activation between them, and batch norm before it if asked."""
+    layers: list[nn.Module] = []
+    for i, (fan_in, fan_out) in enumerate(itertools.pairwise(dims)):
+        if i > 0:
+            layers += [nn.BatchNorm1d(fan_in)] if batch_norm else []
+            layers.append(ACTIVATIONS[activation]())
+        layers.append(nn.Linear(fan_in, fan_out))
+    return nn.Sequential(*layers)
+
+
+def inputs(graph: Graph) -> tuple[Tensor | CSR, CSR]:
+    """What an encoder takes: the features, sparse ones sparse, and the normalised adjacency with self-loops."""
+    return feature_tensor(graph, "cpu"), augment.normalized(augment.edge_structure(graph))
+
+
+def shuffled(features: Tensor | CSR) -> Tensor | CSR:
+    """The features with their rows in random order (torch's generator): the corruption of DGI and MVGRL."""
+    order = torch.randperm(features.shape[0])
+    return sparse.select_rows(features, order) if isinstance(features, CSR) else features[order]

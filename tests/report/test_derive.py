@@ -69,44 +69,6 @@ def test_correlation_shows_evenly_spaced_columns_but_counts_all(rng):
     assert found.mean_absolute == pytest.approx((full.sum() - 8) / 56)
 
 
-def test_neighbours_equal_a_full_sort(rng, monkeypatch):
-    monkeypatch.setattr(derive, "BLOCK_ROWS", 7)  # several blocks, the last one short
-    z = rng.normal(size=(40, 5)).astype(np.float32)
-    z[3] = 0  # a row without direction is as near to all as 0
-    index, similarity = derive.nearest_neighbours(z, k=6)
-    unit = z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-30)
-    cosine = unit @ unit.T
-    np.fill_diagonal(cosine, -np.inf)
-    expected = -np.sort(-cosine, axis=1)[:, :6]
-    np.testing.assert_allclose(similarity, expected, atol=1e-6)
-    np.testing.assert_allclose(np.take_along_axis(cosine, index, axis=1), expected, atol=1e-6)
-    assert (index != np.arange(40)[:, None]).all()
-
-
-def test_neighbours_of_few_nodes_and_of_extreme_scales():
-    index, similarity = derive.nearest_neighbours(np.ones((1, 3), np.float32))
-    assert index.shape == similarity.shape == (1, 0)
-    z = np.array([[1e30, 0], [1e30, 1e30], [1e-30, 0]], dtype=np.float32)
-    index, similarity = derive.nearest_neighbours(z)
-    assert index[0].tolist() == [2, 1]
-    assert similarity[0] == pytest.approx([1, np.sqrt(0.5)])
-
-
-def test_small_vectors_keep_the_nearest(rng):
-    z, _ = groups(rng, n=300, d=64, k=6, spread=1.0)
-    codes, scale = derive.small_vectors(z, dim=48)
-    assert codes.dtype == np.int8
-    assert codes.shape == (300, 48)
-    near = codes.astype(np.int64) @ codes.T.astype(np.int64)
-    np.fill_diagonal(near, near.min())
-    found = np.argsort(-near, axis=1)[:, :10]
-    exact, similarity = derive.nearest_neighbours(z)
-    recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(found, exact, strict=True)])
-    assert recall > 0.75
-    approximate = scale**2 * np.take_along_axis(near, exact, axis=1)
-    assert np.abs(approximate - similarity).max() < 0.1
-
-
 def test_map_keeps_groups_together_and_repeats(rng):
     z, which = groups(rng)
     positions, how = derive.map_2d(z, n_iterations=300, random_state=3)

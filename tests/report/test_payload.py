@@ -12,7 +12,7 @@ import ccassg.report
 from ccassg.report import ReportData, payload
 from ccassg.report.payload import build_payload
 
-TYPES = {"int8": np.int8, "uint16": np.uint16, "uint32": np.uint32, "float32": np.float32}
+TYPES = {"int8": np.int8, "int16": np.int16, "uint16": np.uint16, "uint32": np.uint32, "float32": np.float32}
 
 
 def unpack(packed):
@@ -87,13 +87,13 @@ def test_as_many_clusters_as_labels_unless_told():
 
 
 def test_neighbours_are_exact_in_small_graphs_and_searched_in_large_ones(monkeypatch):
-    found = build_payload(example())["neighbours"]
-    assert (found["kind"], found["k"]) == ("exact", 10)
-    assert len(unpack(found["index"])) == len(unpack(found["similarity"])) == 120
+    exact = build_payload(example())["neighbours"]
+    assert (exact["exact"], exact["k"]) == (True, 10)
+    assert len(unpack(exact["index"])) == len(unpack(exact["similarity"])) == 120
     monkeypatch.setattr(payload, "MAX_EXACT", 11)
-    found = build_payload(example())["neighbours"]
-    assert found["kind"] == "search"
-    assert unpack(found["codes"]).shape == (12 * found["dim"],)
+    likely = build_payload(example())["neighbours"]
+    assert likely["exact"] is False
+    assert likely["index"] == exact["index"]  # so small that every cell is searched
 
 
 def test_a_huge_graph_is_sampled_row_by_row_and_says_so(monkeypatch):

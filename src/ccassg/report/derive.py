@@ -18,11 +18,11 @@ from sklearn.neighbors import NearestNeighbors
 Array: TypeAlias = npt.NDArray[Any]
 
 # Above this many nodes a t-SNE of all of them takes minutes; the others are then placed among landmarks.
-N_LANDMARKS = 5_000
+N_LANDMARKS = 4_000
 # Iterations of t-SNE. Half of scikit-learn's default: the picture no longer changes visibly after that.
 N_ITERATIONS = 500
-# Rows per block of a product of all nodes with all nodes: the block stays below about 100 MB for 20 thousand nodes.
-BLOCK_ROWS = 1_024
+# Rows per block of a sum over all nodes.
+BLOCK_ROWS = 8_192
 # A column whose standard deviation is below this part of its root mean square holds nothing but rounding.
 CONSTANT = 1e-6
 # The heat map shows at most this many columns, evenly spaced, so that a cell stays visible.
@@ -152,51 +152,6 @@ def correlation(embedding: Array, n_shown: int = N_SHOWN_COLUMNS) -> Correlation
     return Correlation(full[np.ix_(columns, columns)], columns, mean_absolute, d - n_varying)
 
 
-def nearest_neighbours(embedding: Array, k: int = 10) -> tuple[Array, Array]:
-    """The ``k`` nearest other rows of each row by cosine similarity, exactly.
-
-    Returns
-    -------
-    index : int array of shape (n, min(k, n - 1))
-        Nearest first; ties go to the smaller index.
-    similarity : float32 array of the same shape
-    """
-    unit = _unit_rows(embedding)
-    n = len(unit)
-    k = min(k, n - 1)
-    index = np.empty((n, k), dtype=np.int64)
-    similarity = np.empty((n, k), dtype=np.float32)
-    for start in range(0, n, BLOCK_ROWS):
-        block = unit[start : start + BLOCK_ROWS] @ unit.T
-        rows = np.arange(len(block))
-        block[rows, start + rows] = -np.inf
-        near = np.argpartition(-block, min(k, n - 1), axis=1)[:, :k] if k else np.empty((len(block), 0), int)
-        near.sort(axis=1)
-        order = np.argsort(-np.take_along_axis(block, near, axis=1), axis=1, kind="stable")
-        near = np.take_along_axis(near, order, axis=1)
-        index[start : start + len(block)] = near
-        similarity[start : start + len(block)] = np.take_along_axis(block, near, axis=1)
-    return index, np.clip(similarity, -1, 1)
-
-
-def small_vectors(embedding: Array, dim: int = 48) -> tuple[Array, float]:
-    """Rows of unit length on their ``dim`` main directions, in 8 bits, for a search by the reader's browser.
-
-    Returns
-    -------
-    codes : int8 array of shape (n, min(dim, d))
-    scale : float
-        ``scale**2 * codes @ codes.T`` approximates the cosine similarities.
-    """
-    unit = _unit_rows(embedding)
-    if unit.shape[1] > dim:
-        # Not centred: the projection must keep inner products, not distances to the mean.
-        _, vectors = np.linalg.eigh(unit.T.astype(np.float64) @ unit)
-        unit = unit @ vectors[:, ::-1][:, :dim]
-    scale = max(float(np.abs(unit).max(initial=0.0)), 1e-12) / 127
-    return np.round(unit / scale).astype(np.int8), scale
-
-
 def warnings(
     embedding: Array,
     shape: Spectrum,
@@ -258,8 +213,8 @@ def _moments(embedding: Array) -> tuple[Array, Array]:
     n, d = embedding.shape
     mean = embedding.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((d, d))
-    for start in range(0, n, 8 * BLOCK_ROWS):
-        block = embedding[start : start + 8 * BLOCK_ROWS] - mean
+    for start in range(0, n, BLOCK_ROWS):
+        block = embedding[start : start + BLOCK_ROWS] - mean
         covariance += block.T @ block
     return mean, covariance / n
 
@@ -279,14 +234,6 @@ def _principal_components(embedding: Array, dim: int) -> Array:
     # Subtracting the projected mean instead of the mean saves a copy; 64 bits keep the difference exact enough.
     projected = embedding @ vectors - mean @ vectors
     return (projected / max(float(np.abs(projected).max(initial=0.0)), 1e-300)).astype(np.float32)
-
-
-def _unit_rows(embedding: Array) -> Array:
-    """Rows of length 1 in 32 bits; rows of zeros stay zero."""
-    largest = np.abs(embedding).max(axis=1, keepdims=True)
-    scaled = embedding / np.where(largest > 0, largest, 1)  # squares of huge or tiny values would leave the range
-    length = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return (scaled / np.where(length > 0, length, 1)).astype(np.float32)
 
 
 def _count(number: int, noun: str) -> str:

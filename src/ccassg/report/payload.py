@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 
 from ccassg.report import derive
 from ccassg.report.data import Array, ReportData
+from ccassg.report.neighbours import likely_neighbours, nearest_neighbours
 
 # The most nodes on one page: 100 thousand make about 10 MB and still move at once under the mouse.
 MAX_NODES = 100_000
-# Exact neighbours of all nodes cost n^2 d operations here; beyond this the browser searches 8-bit vectors instead.
+# Exact neighbours of all nodes cost n^2 d operations; beyond this a few may be missed, and the page says so.
 MAX_EXACT = 20_000
 # Points of a training curve; more than a screen has pixels would only weigh.
 MAX_STEPS = 2_000
@@ -74,7 +75,7 @@ def _derive(data: ReportData, n_clusters: int | None, random_state: int) -> dict
         "ids": [_text(name) for name in ids],
         "map": _map(data, embedding, random_state),
         "colourings": _colourings(data, embedding, n_clusters, random_state),
-        "neighbours": _neighbours(embedding),
+        "neighbours": _neighbours(embedding, random_state),
         "curves": _curves(data.history),
         "correlation": {
             "size": len(columns.columns),
@@ -186,17 +187,19 @@ def _numbers(name: str, values: Array) -> dict[str, Any]:
     return {"name": _text(name), "kind": "number", "low": low, "high": high, "values": pack(numbers)}
 
 
-def _neighbours(embedding: Array) -> dict[str, Any]:
+def _neighbours(embedding: Array, random_state: int) -> dict[str, Any]:
+    """The nearest ten of every node; similarities in steps of 1/32767, half the bytes of a float."""
     n = len(embedding)
-    if n > MAX_EXACT:
-        codes, scale = derive.small_vectors(embedding)
-        return {"kind": "search", "dim": codes.shape[1], "scale": scale, "codes": pack(codes)}
-    index, similarity = derive.nearest_neighbours(embedding)
+    exact = n <= MAX_EXACT
+    if exact:
+        index, similarity = nearest_neighbours(embedding)
+    else:
+        index, similarity = likely_neighbours(embedding, random_state=random_state)
     return {
-        "kind": "exact",
+        "exact": exact,
         "k": index.shape[1],
-        "index": pack(index.astype(np.uint16)),
-        "similarity": pack(similarity),
+        "index": pack(index.astype(np.uint16 if n < 65_536 else np.uint32)),
+        "similarity": pack(np.round(similarity * 32_767).astype(np.int16)),
     }
 
 

@@ -30,7 +30,7 @@ function drawCurve({ label, xs, ys, xLabel, log = false, marks = [], height = 23
   if (log) [low, high] = [10 ** Math.floor(Math.log10(Math.max(low, high * 1e-8))), 10 ** Math.ceil(Math.log10(high))];
   if (low === high) [low, high] = [low - Math.abs(low || 1) * 0.1, high + Math.abs(high || 1) * 0.1];
   const ticks = log ? powers(low, high) : niceTicks(low, high);
-  if (!log) [low, high] = [Math.min(low, ticks[0]), Math.max(high, ticks[ticks.length - 1])];
+  if (!log) [low, high] = [ticks[0], ticks[ticks.length - 1]];
   const [first, last] = [xs[0], Math.max(xs[xs.length - 1], xs[0] + 1)];
   const sx = (v) => left + ((v - first) / (last - first)) * (width - left - right);
   const share = log ? (v) => Math.log(v / low) / Math.log(high / low) : (v) => (v - low) / (high - low);
@@ -49,7 +49,7 @@ function drawCurve({ label, xs, ys, xLabel, log = false, marks = [], height = 23
     const px = sx(Math.min(Math.max(mark.at, first), last));
     const flip = px > width * 0.6;
     root.append(svg("line", { class: "mark", x1: px, x2: px, y1: top, y2: height - bottom }));
-    root.append(svg("text", { x: px + (flip ? -6 : 6), y: top + 8, "text-anchor": flip ? "end" : "start" }, mark.text));
+    root.append(svg("text", { x: px + (flip ? -6 : 6), y: top + 26, "text-anchor": flip ? "end" : "start" }, mark.text));
   }
   let path = "", pen = "M";
   xs.forEach((v, i) => {
@@ -89,13 +89,14 @@ function addReading(root, { xs, ys, sx, sy, xLabel, text, width, drawable }) {
   });
 }
 
+/** Round numbers a step apart, the first at or below `low`, the last at or above `high`. */
 function niceTicks(low, high, wanted = 5) {
   const rough = (high - low) / wanted;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = unit * [1, 2, 5, 10].find((m) => rough <= m * unit * 1.0001);
   const ticks = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-6; k++) ticks.push(Number((k * step).toPrecision(12)));
-  return ticks.length ? ticks : [low, high];
+  for (let k = Math.floor(low / step + 1e-9); k <= Math.ceil(high / step - 1e-9); k++) ticks.push(Number((k * step).toPrecision(12)));
+  return ticks;
 }
 
 function powers(low, high) {
@@ -145,7 +146,7 @@ function confusionTable(confusion, classes) {
   const body = element("tbody");
   confusion.forEach((row, i) => {
     const total = row.reduce((sum, v) => sum + v, 0);
-    const line = element("tr", {}, element("th", { scope: "row" }, `${i + 1} `, name(classes[i])));
+    const line = element("tr", {}, element("th", { scope: "row" }, name(`${i + 1} ${classes[i]}`, { class: "clip" })));
     row.forEach((value, j) => {
       const share = total ? value / total : 0;
       const cell = element("td", { title: `${classes[i]} taken for ${classes[j]}: ${percent(share)}` }, short(value));

@@ -66,9 +66,9 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
   /** Put a node in the middle, zoomed in as far as keeps its neighbours in sight. */
   function centreOn(i, neighbours) {
     [view.x, view.y] = [x[i], y[i]];
-    const reach = neighbours.reduce((far, j) => Math.max(far, Math.abs(x[j] - x[i]), Math.abs(y[j] - y[i])), 1);
-    const wanted = (0.4 * Math.min(view.width, view.height)) / reach;
-    view.scale = Math.min(view.fitted * 5, Math.max(view.fitted * 1.2, wanted));
+    const reach = (values) => neighbours.reduce((far, j) => Math.max(far, Math.abs(values[j] - values[i])), 1);
+    const wanted = Math.min((0.45 * view.width) / reach(x), (0.45 * view.height) / reach(y));
+    view.scale = Math.min(view.fitted * 5, Math.max(view.fitted * 0.5, wanted));
     redraw();
   }
 

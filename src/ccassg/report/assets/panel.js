@@ -64,26 +64,12 @@ function drawLegend(box, colouring, only, onIsolate) {
 }
 
 /** A function from a node to its nearest others, [{ node, similarity }], nearest first. */
-function neighbourFinder(packed) {
-  if (packed.kind === "exact") {
-    const index = unpack(packed.index), similarity = unpack(packed.similarity);
-    return (i) => Array.from({ length: packed.k }, (_, j) => ({ node: index[i * packed.k + j], similarity: similarity[i * packed.k + j] }));
-  }
-  // Large graphs: all nodes compared here and now on short 8-bit vectors, a few million products.
-  const codes = unpack(packed.codes), { dim, scale } = packed;
+function neighbourFinder({ k, index, similarity }) {
+  const nodes = unpack(index), closeness = unpack(similarity);
   return (i) => {
-    const nearest = [];
-    for (let j = 0; j < report.nodes; j++) {
-      if (j === i) continue;
-      let product = 0;
-      for (let c = 0; c < dim; c++) product += codes[i * dim + c] * codes[j * dim + c];
-      if (nearest.length === 10 && product <= nearest[9].product) continue;
-      let place = nearest.length;
-      while (place > 0 && nearest[place - 1].product < product) place--;
-      nearest.splice(place, 0, { node: j, product });
-      if (nearest.length > 10) nearest.pop();
-    }
-    return nearest.map(({ node, product }) => ({ node, similarity: Math.min(1, product * scale * scale) }));
+    const places = Array.from({ length: k }, (_, j) => i * k + j);
+    // A node with fewer neighbours than k names itself in the places left over.
+    return places.filter((p) => nodes[p] !== i).map((p) => ({ node: nodes[p], similarity: closeness[p] / 32767 }));
   };
 }
 
@@ -94,7 +80,7 @@ function drawSelection(box, i, neighbours, colourings, { onSelect, onPoint }) {
   const close = element("button", { type: "button" }, "Clear");
   close.addEventListener("click", () => onSelect(-1));
   const facts = element("dl", { class: "pairs" });
-  for (const colouring of colourings) facts.append(element("dt", {}, name(colouring.name)), element("dd", {}, name(valueOf(colouring, i))));
+  for (const colouring of colourings) facts.append(element("dt", {}, name(colouring.name)), element("dd", {}, name(valueOf(colouring, i), { class: "clip" })));
   const list = element("ol", { class: "rows", id: "neighbours" });
   for (const { node, similarity } of neighbours) {
     const label = valueOf(colourings[0], node);
@@ -110,7 +96,7 @@ function drawSelection(box, i, neighbours, colourings, { onSelect, onPoint }) {
     for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => onPoint(-1));
     list.append(element("li", {}, button));
   }
-  const how = report.neighbours.kind === "exact" ? "cosine similarity" : "approximate cosine similarity";
+  const how = report.neighbours.exact ? "cosine similarity" : "cosine similarity; some may be missed";
   box.append(
     element("div", { class: "selected" }, element("h3", {}, name(report.ids[i], { class: "clip" })), close), facts,
     element("h3", {}, "Nearest nodes ", element("span", { class: "muted small" }, how)), list,

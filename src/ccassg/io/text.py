@@ -198,13 +198,14 @@ def _squeezed(path: Path, file: IO[bytes], layout: Layout) -> Iterator[bytes]:
         while n_skip and chunk:
             chunk = chunk.partition(b"\n")[2]
             n_skip -= 1
-        if squeezed := _squeeze(chunk):
+        if squeezed := squeeze(chunk):
             yield squeezed
-    if not n_skip and (squeezed := _squeeze(rest)):
+    if not n_skip and (squeezed := squeeze(rest)):
         yield squeezed
 
 
-def _squeeze(block: bytes) -> bytes:
+def squeeze(block: bytes) -> bytes:
+    """Lines without comments, each with single blanks between its cells and none around them."""
     block = re.sub(rb"(?m)^[ \t]*[#%][^\n]*\n?", b"", block)
     block = re.sub(rb"[ \t\r\f\v]+", b" ", block)
     return re.sub(rb"(?m)^ | $", b"", block).strip(b"\n")

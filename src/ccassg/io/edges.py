@@ -113,6 +113,10 @@ def edges_of_table(
     first, second = tables.pick_edge_columns(table, source, target)
     if weight is not None:
         weight_column: str | None = tables.find_column(table, weight, "weights", "weight")
+        if weight_column in (first, second):
+            raise ValueError(
+                f"{table}: column {weight_column!r} is an end of the edges and cannot be their weight as well"
+            )
     else:
         weight_column = tables.guess_column(table, [name for name in tables.WEIGHT if name not in (first, second)])
         if weight_column is None and len(table.names) > 2 and table.names[2] == "column 3":

@@ -313,7 +313,7 @@ def _frame_to_arrow(source: Any, what: str) -> pa.Table | None:
     if isinstance(source, pa.Table):
         return source
     library = type(source).__module__.split(".")[0]
-    if library not in ("pandas", "polars") or not hasattr(source, "columns"):
+    if library not in ("pandas", "polars") or type(source).__name__ not in ("DataFrame", "LazyFrame"):
         return None
     with one_sentence(what):
         if library == "polars":

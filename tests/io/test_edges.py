@@ -1,0 +1,190 @@
+"""Edge files: every format to the same edges, every bad file to its sentence."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ccassg.io import files
+from ccassg.io.edges import read_edges
+from ccassg.io.ids import settle
+
+PAIRS = [("ann", "bob"), ("bob", "cid"), ("cid", "ann")]
+
+
+def pairs(edges):
+    source, target = settle([edges.source, edges.target], [edges.from_text] * 2)
+    return list(zip(source.to_pylist(), target.to_pylist(), strict=True))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("e.csv", "source,target\nann,bob\nbob,cid\ncid,ann\n"),
+        ("e.csv", "from,to\r\nann,bob\r\nbob,cid\r\ncid,ann\r\n"),
+        ("e.csv", '"src","dst"\n"ann","bob"\n\n"bob","cid"\n"cid","ann"'),
+        ("e.csv", "\ufeffU;V\nann;bob\nbob; cid\ncid;ann\n"),
+        ("e.csv", "# made by hand\nweight,target,source\n1,bob,ann\n1,cid,bob\n1,ann,cid\n"),
+        ("e.tsv", "source\ttarget\nann\tbob\nbob\tcid\ncid\tann\n"),
+        ("e.txt", "# comment\n  ann   bob\nbob\tcid\n\n% more\ncid ann"),
+        ("e.edgelist", "source target\nann bob\nbob cid\ncid ann\n"),
+        ("e.csv.gz", gzip.compress(b"source,target\nann,bob\nbob,cid\ncid,ann\n")),
+        ("e.csv", gzip.compress(b"source,target\nann,bob\nbob,cid\ncid,ann\n")),
+        ("e.txt.gz", gzip.compress(b"ann bob\nbob cid\ncid ann\n")),
+    ],
+)
+def test_text_formats_agree(write, name, content):
+    assert pairs(read_edges(write(name, content))) == PAIRS
+
+
+def test_parquet_and_frames_agree(tmp_path):
+    table = pa.table({"source": [a for a, _ in PAIRS], "target": [b for _, b in PAIRS]})
+    pq.write_table(table, tmp_path / "e.parquet")
+    dictionary = pa.table({name: table[name].dictionary_encode() for name in table.column_names})
+    pq.write_table(dictionary, tmp_path / "d.parquet", row_group_size=1)
+    views = pl.from_arrow(table)
+    for edges in (tmp_path / "e.parquet", tmp_path / "d.parquet", table, table.to_pandas(), views, views.lazy()):
+        assert pairs(read_edges(edges)) == PAIRS
+    assert pairs(read_edges(table.to_pandas().astype("category"))) == PAIRS
+
+
+def test_ids_keep_their_type(write, tmp_path):
+    assert pairs(read_edges(write("e.csv", "1,2\n2,10\n"))) == [(1, 2), (2, 10)]
+    assert pairs(read_edges(write("e.csv", "source,target\n007,2\n2,10\n"))) == [("007", "2"), ("2", "10")]
+    assert pairs(read_edges(write("e.csv", "source,target\n1,a\n2,3\n"))) == [("1", "a"), ("2", "3")]
+    assert pairs(read_edges(write("e.csv", "source,target\nNA,null\n"))) == [("NA", "null")]
+    pq.write_table(pa.table({"u": ["1"], "v": ["2"]}), tmp_path / "s.parquet")
+    assert pairs(read_edges(tmp_path / "s.parquet")) == [("1", "2")]
+    pq.write_table(pa.table({"u": pa.array([1.0]), "v": pa.array([2], pa.uint8())}), tmp_path / "f.parquet")
+    assert pairs(read_edges(tmp_path / "f.parquet")) == [(1, 2)]
+    huge = pd.DataFrame({"u": np.array([2**64 - 1], np.uint64), "v": np.array([2**63], np.uint64)})
+    assert pairs(read_edges(huge)) == [(str(2**64 - 1), str(2**63))]
+
+
+def test_columns_by_option_and_weights(write):
+    path = write("e.csv", "a,b,c,w\n1,2,3,0.5\n2,3,1,2\n")
+    edges = read_edges(path, source="b", target="c")
+    assert pairs(edges) == [(2, 3), (3, 1)]
+    assert edges.weights.tolist() == [0.5, 2]
+    assert read_edges(path, source="b", target="c", weight="a").weights.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="'a' is an end of the edges"):
+        read_edges(path, weight="a")
+    assert "first two columns, 'a' and 'b'" in read_edges(path).notes[-1]
+    plain = write("e.txt", "1 2 0.5\n2 3 1\n")
+    assert read_edges(plain).weights is None
+    assert "weight=3" in read_edges(plain).notes[0]
+    assert read_edges(plain, weight=3).weights.tolist() == [0.5, 1]
+
+
+def test_first_line_that_is_an_edge_is_not_a_header(write):
+    assert pairs(read_edges(write("e.csv", "ann,bob\nbob,cid\ncid,ann\n"))) == PAIRS
+    loose = read_edges(write("e.csv", "p,q\nbob,cid\n"))
+    assert pairs(loose) == [("bob", "cid")]
+    assert "first line" in loose.notes[0]
+    assert pairs(read_edges(write("e.csv", "p,q\nbob,cid\n"), header=False)) == [("p", "q"), ("bob", "cid")]
+
+
+def test_other_encodings_by_option(write):
+    for encoding in ("latin-1", "utf-16"):
+        assert pairs(read_edges(write("e.csv", "u,v\né,b\n".encode(encoding)), encoding=encoding)) == [("é", "b")]
+        assert pairs(read_edges(write("e.txt", "é  b\n".encode(encoding)), encoding=encoding)) == [("é", "b")]
+
+
+BAD = {
+    "is empty": ("e.csv", b""),
+    "no rows of data": ("e.csv", b"\n \n# nothing\n"),
+    "column names but no": ("e.csv", b"source,target\n"),
+    "no rows": ("e.txt", b"source target\n"),
+    "line 3: 1 columns where the first line has 2": ("e.csv", b"source,target\n1,2\n3\n"),
+    "line 4: 3 columns where the first line has 2": ("e.csv", b"source,target\n1,2\n\n3,4,5\n"),
+    "line 3: 3 columns": ("e.txt", b"# c\n1 2\n3 4 5\n"),
+    "line 2: an id is empty": ("e.csv", b"source,target\n1,\n"),
+    "line 3: not utf-8": ("e.csv", b"source,target\n1,2\n\xe9,2\n"),
+    "line 2: not utf-8": ("e.txt", b"1 2\n\xe9 2\n"),
+    "needs two columns, this has one": ("e.csv", b"source target\n1 2\n"),
+    "column 'u' appears 2 times": ("e.csv", b"u,u\n1,2\n"),
+    "'x' where a weight must be a number": ("e.csv", b"u,v,weight\n1,2,3\n2,3,x\n"),
+    "line 3: no value where a number": ("e.csv", b"u,v,weight\n1,2,3\n2,3,\n"),
+    "line 2: no value": ("e.csv", b"u,v,weight\n1,2,nan\n2,3,1\n"),
+    "line 2: -1 cannot be a weight": ("e.csv", b"u,v,weight\n1,2,-1\n2,3,1\n"),
+    "line 2: inf is not a finite": ("e.csv", b"u,v,weight\n1,2,inf\n2,3,1\n"),
+    "its content is Parquet": ("e.csv", b"PAR1...."),
+    "its content is binary": ("e.csv", b"u,v\n\x00\x01"),
+    "not a Parquet file: its content is text": ("e.parquet", b"u,v\n1,2\n"),
+    "footer": ("e.parquet", b"PAR1 nonsense"),
+    "damaged gzip": ("e.csv.gz", gzip.compress(b"u,v\n" + b"1,2\n" * 5000)[:-20]),
+    "no reader for the suffix '.docx'": ("e.docx", b"u,v\n1,2\n"),
+    "pickle": ("e.csv", b"\x80\x04\x95\x00\x00"),
+}
+
+
+@pytest.mark.parametrize("sentence", BAD)
+def test_bad_files_get_their_sentence(write, sentence):
+    name, content = BAD[sentence]
+    path = write(name, content)
+    with pytest.raises(ValueError, match="e\\.") as caught:
+        read_edges(path)
+    assert sentence in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_options_and_paths(write, tmp_path):
+    path = write("e.csv", "a,b\n1,2\n")
+    for options, sentence in [
+        ({"source": "x", "target": "b"}, "no column 'x' for the sources of the edges; it has 'a', 'b'"),
+        ({"source": "a"}, "source was given without target"),
+        ({"source": "a", "target": "a"}, "the same column 'a'"),
+        ({"weight": "x"}, "no column 'x' for the weights"),
+        ({"encoding": "klingon"}, "encoding must be one that Python knows"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            read_edges(path, **options)
+    with pytest.raises(ValueError, match="no such file"):
+        read_edges(tmp_path / "none.csv")
+    (tmp_path / "d.csv").mkdir()
+    with pytest.raises(ValueError, match="is a folder"):
+        read_edges(tmp_path / "d.csv")
+    pq.write_table(pa.table({"u": [1, None], "v": [1, 2]}), tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match="row 2: an id is missing"):
+        read_edges(tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match=r"row 1 .*: 0\.5 cannot be an id"):
+        read_edges(pd.DataFrame({"u": [1.0, 0.5], "v": [1, 2]}))
+    with pytest.raises(ValueError, match=r"list.* cannot be an id"):
+        read_edges(pa.table({"u": [[1]], "v": [2]}))
+
+
+def test_bombs_are_refused(write, monkeypatch):
+    monkeypatch.setattr(files, "GROWTH_FLOOR", 1 << 20)
+    bomb = gzip.compress(b"u,v\n" + b"1,2\n" * 4_000_000)
+    assert len(bomb) * files.GROWTH < 16_000_000
+    for name in ("e.csv.gz", "e.txt.gz", "e.mtx.gz", "e.graphml.gz"):
+        with pytest.raises(ValueError, match=r"grows beyond|not a"):
+            read_edges(write(name, bomb))
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"u": np.zeros(5_000_000, int), "v": np.ones(5_000_000, int)}), sink)
+    with pytest.raises(ValueError, match="grows beyond"):
+        read_edges(write("e.parquet", sink.getvalue().to_pybytes()))
+
+
+def test_a_million_edges_without_a_loop(tmp_path):
+    rng = np.random.default_rng(0)
+    u, v = rng.integers(0, 50_000, (2, 1_000_000))
+    pq.write_table(pa.table({"u": u, "v": v}), tmp_path / "e.parquet")
+    edges = read_edges(tmp_path / "e.parquet")
+    assert (edges.source.to_numpy() == u).all()
+    assert (edges.target.to_numpy() == v).all()

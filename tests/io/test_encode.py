@@ -1,0 +1,109 @@
+"""Columns to features: numbers, categories, text, lists, and the same columns again for new nodes."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+from ccassg.io.encode import encode_columns
+from ccassg.io.tables import FrameTable
+
+
+def encode(columns, **options):
+    data = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    table = FrameTable(data, "nodes")
+    features, names = encode_columns(table, data, data.column_names, **options)
+    return (features.toarray() if sp.issparse(features) else features), names, table.notes
+
+
+def test_numbers_stay_and_categories_become_one_hot():
+    x, names, notes = encode({"age": [1.5, 2, 3], "venue": ["b", "a", "b"], "old": [True, False, True], "n": [1, 2, 3]})
+    assert names == ("age", "venue=a", "venue=b", "old", "n")
+    assert x.dtype == np.float32
+    assert x.tolist() == [[1.5, 0, 1, 1, 1], [2, 1, 0, 0, 2], [3, 0, 1, 1, 3]]
+    assert notes == []
+
+
+def test_missing_category_is_no_category():
+    x, names, notes = encode({"k": ["a", None, ""]})
+    assert names == ("k=a",)
+    assert x.tolist() == [[1], [0], [0]]
+    assert "2 nodes without a value" in notes[0]
+
+
+def test_text_is_refused_or_hashed():
+    words = [f"a paper about graph number {i} and its many long descriptions" for i in range(30)]
+    with pytest.raises(ValueError, match=r"column 'abstract': free text .*text='hash'"):
+        encode({"abstract": words})
+    x, names, _ = encode({"abstract": words}, text="hash", text_dim=16)
+    assert names[:2] == ("abstract#0", "abstract#1")
+    assert x.shape == (30, 16)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-6)
+    ids = {"key": [f"k{i}" for i in range(100)]}
+    with pytest.raises(ValueError, match="100 different values"):
+        encode(ids)
+
+
+def test_declared_categories_may_be_many():
+    frame = pd.DataFrame({"k": pd.Categorical([f"k{i}" for i in range(300)])})
+    assert encode(pa.Table.from_pandas(frame))[0].shape == (300, 300)
+
+
+def test_lists_become_columns():
+    x, names, _ = encode({"v": [[1.0, 2.0], [3.0, 4.0]]})
+    assert names == ("v[0]", "v[1]")
+    assert x.tolist() == [[1, 2], [3, 4]]
+    for bad, sentence in [
+        ([[1.0], [1.0, 2.0]], "row 1"),
+        ([[1.0], None], "row 1"),
+        ([[]], "row 0"),
+        ([[np.nan]], "row 0"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            encode({"v": bad})
+
+
+def test_wide_and_empty_tables_become_sparse():
+    data = {f"w{i}": np.eye(100)[i] for i in range(100)}
+    table = pa.table(data)
+    features, _ = encode_columns(FrameTable(table, "nodes"), table, table.column_names)
+    assert sp.issparse(features)
+    assert (features.toarray() == np.eye(100)).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (["1", "2", "x", "4"], "row 2 .*'x' among numbers"),
+        ([1.0, None], "row 1 .*no value"),
+        ([1.0, float("nan")], "row 1 .*nan is not a finite"),
+        ([1.0, float("inf")], "row 1 .*inf is not a finite"),
+        ([1.0, 1e300], "row 1 .*beyond 3e38"),
+        ([None, None], "row 0 .*no value"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "neither number nor category"),
+        ([b"\xff", b"a"], "must be numbers"),
+        ([{"a": 1}, {"a": 2}], "must be numbers"),
+        ([[["a"]], [["b"]]], "must hold numbers"),
+    ],
+)
+def test_bad_columns_get_their_sentence(values, sentence):
+    with pytest.raises(ValueError, match=rf"nodes, column 'c'.*{sentence}"):
+        encode({"c": values})
+
+
+def test_new_nodes_get_the_same_columns():
+    old = {"age": [1.0, 2, 3], "k": ["a", "b", "c"], "t": ["red fox", "blue fox", "x " * 50], "v": [[1.0, 2]] * 3}
+    x, names, _ = encode(old, text="hash", text_dim=4)
+    new = {"v": [[5.0, 6]], "k": ["b"], "t": ["red fox"], "age": [9.0]}
+    x_new, names_new, _ = encode(new, like=names)
+    assert names_new == names
+    assert x_new[0, :4].tolist() == [9, 0, 1, 0]
+    assert (x_new[0, 4:8] == x[0, 4:8]).all()
+    assert x_new[0, 8:].tolist() == [5, 6]
+    x_new, _, notes = encode({**new, "k": ["z"]}, like=names)
+    assert x_new[0, 1:4].tolist() == [0, 0, 0]
+    assert "'z' unknown in training" in notes[0]
+    del new["age"]
+    with pytest.raises(ValueError, match="lacks 1 of the 10 features used in training, first 'age'"):
+        encode(new, like=names)

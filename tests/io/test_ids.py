@@ -1,0 +1,64 @@
+"""Ids mapped to positions: integers near and far, strings, mixtures."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ccassg.io.ids import encode, first_repeated, positions, settle, to_numpy
+
+
+def column(values):
+    return pa.chunked_array(
+        [pa.array(values[: len(values) // 2], pa.array(values).type), pa.array(values[len(values) // 2 :])]
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3, 1, 3, 7],
+        [-5, 10**18, -(2**63), 2**63 - 1, -5],
+        ["b", "a", "b", "ä"],
+        [2**62, 2**62 + 1, 2**62],
+    ],
+)
+def test_encode_numbers_ids_in_order(values):
+    ids, codes = encode([column(values), column(values[::-1])])
+    assert ids.to_pylist() == sorted(set(values))
+    assert [ids[int(code)].as_py() for code in codes] == values + values[::-1]
+
+
+def test_encode_agrees_with_numpy():
+    rng = np.random.default_rng(0)
+    for high in (50, 10**12):
+        values = rng.integers(-high, high, 1000)
+        ids, codes = encode([pa.chunked_array([pa.array(values)])])
+        expected, inverse = np.unique(values, return_inverse=True)
+        assert (ids.to_numpy() == expected).all()
+        assert (codes == inverse).all()
+
+
+def test_settle_finds_one_type():
+    def kinds(columns, text):
+        return [str(c.type) for c in settle([column(c) for c in columns], text)]
+
+    assert kinds([["1", "2"], ["3", "4"]], [True, True]) == ["int64", "int64"]
+    assert kinds([["1", "2"], ["3", "4"]], [True, False]) == ["string", "string"]
+    assert kinds([["1", "2"], [3, 4]], [True, False]) == ["int64", "int64"]
+    assert kinds([["1", "2"], ["x", "4"]], [True, True]) == ["string", "string"]
+    for odd in ("01", "+1", "1.0", "-0", str(2**63), " 1", "1e3"):
+        assert kinds([["5", odd]], [True]) == ["string"]
+    assert settle([column(["x", "4"]), column([4, 5])], [True, False])[1].to_pylist() == ["4", "5"]
+
+
+def test_positions_and_repeats():
+    assert positions(pa.array(["b", "x"]), pa.array(["a", "b"])).tolist() == [1, -1]
+    assert first_repeated(pa.array([1, 2, 3])) is None
+    assert first_repeated(pa.array(["a", "b", "a", "b"])) == (2, "a")
+
+
+def test_numpy_ids_keep_every_character():
+    names = to_numpy(pa.array(["a\x00", "a"]))
+    assert names.dtype == object
+    assert names.tolist() == ["a\x00", "a"]
+    assert to_numpy(pa.array([1, 2])).dtype == np.int64

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from ccassg.io import atomic
 from ccassg.io.atomic import atomic_path, atomic_write, write_bytes_atomic
 
 
@@ -44,11 +45,13 @@ def test_failure_keeps_the_earlier_file_and_no_rest(tmp_path, error):
 def test_kill_keeps_the_earlier_file(tmp_path):
     target = tmp_path / "a.bin"
     target.write_bytes(b"old")
+    # The module alone: importing the whole package would take seconds.
     code = (
-        "import os, sys\nfrom ccassg.io.atomic import atomic_write\n"
-        "with atomic_write(sys.argv[1]) as file:\n    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)\n"
+        "import os, runpy, sys\natomic_write = runpy.run_path(sys.argv[1])['atomic_write']\n"
+        "with atomic_write(sys.argv[2]) as file:\n    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)\n"
     )
-    assert subprocess.run([sys.executable, "-c", code, str(target)], check=False).returncode == -9
+    command = [sys.executable, "-c", code, atomic.__file__, str(target)]
+    assert subprocess.run(command, check=False).returncode == -9
     assert target.read_bytes() == b"old"
     write_bytes_atomic(target, b"new")  # a stray temporary file is in nobody's way
     assert target.read_bytes() == b"new"

@@ -17,6 +17,7 @@ from ccassg.io.graphs import read_graph
 
 # `make soak` raises this; every file is a fresh mutation.
 N_FILES = int(os.environ.get("CCASSG_FUZZ_FILES", "60"))
+SEED = int(os.environ.get("CCASSG_FUZZ_SEED", "0"))
 PIECES = [
     b"\x00",
     b"\xff\xff\xff\xff",
@@ -114,7 +115,7 @@ def try_reading(read):
 
 @pytest.mark.parametrize("suffix", EDGES)
 def test_damaged_edges(tmp_path, suffix):
-    rng = np.random.default_rng(len(suffix))
+    rng = np.random.default_rng([SEED, len(suffix)])
     path = tmp_path / f"edges.{suffix}"
     n_read = 0
     for _ in range(N_FILES):
@@ -129,7 +130,7 @@ def test_damaged_edges(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", FEATURES)
 def test_damaged_features(tmp_path, suffix):
-    rng = np.random.default_rng(len(suffix))
+    rng = np.random.default_rng([SEED, len(suffix)])
     edges, path = tmp_path / "edges.csv", tmp_path / f"nodes.{suffix}"
     edges.write_bytes(b"source,target\n0,1\n1,2\n")
     for _ in range(N_FILES):
@@ -144,7 +145,7 @@ def test_damaged_features(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "npy", "vec", "h5ad"])
 def test_damaged_embeddings(tmp_path, suffix):
-    rng = np.random.default_rng(len(suffix))
+    rng = np.random.default_rng([SEED, len(suffix)])
     path = tmp_path / f"z.{suffix}"
     write_embeddings(path, np.arange(6).reshape(3, 2), ["a", "b", "c"])
     content = path.read_bytes()

@@ -121,12 +121,10 @@ def edges_of_table(
         weight_column = tables.guess_column(table, [name for name in tables.WEIGHT if name not in (first, second)])
         if weight_column is None and len(table.names) > 2 and table.names[2] == "column 3":
             table.notes.append(f"{table}: its third column is not used; pass weight=3 if it holds the weights")
-    columns = [first, second] + ([weight_column] if weight_column else [])
+    columns = [first, second] + ([weight_column] if weight_column is not None else [])
     data = table.read(columns, as_text=(first, second))
-    if data.num_rows == 0:
-        raise ValueError(f"{table} has column names but no edges; check how it was written")
     weights = None
-    if weight_column:
+    if weight_column is not None:
         weights = tables.numbers(table, weight_column, data[weight_column], "a weight")
         check_weights(table, weight_column, weights)
     return Edges(

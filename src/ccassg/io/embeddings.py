@@ -149,7 +149,8 @@ def _write_h5ad(path: Path, z: Array, ids: pa.Array) -> None:
 
 def _read_table(path: Path) -> tuple[Array, Array]:
     table = tables.open_table(path, known_names=tables.NODE_NAMES)
-    name = named_id_column(table, None) or table.names[0]
+    guess = named_id_column(table, None)
+    name = table.names[0] if guess is None else guess
     columns = [column for column in table.names if column != name]
     if not columns:
         raise ValueError(f"{path} has a column of ids ({name!r}) but no numbers")

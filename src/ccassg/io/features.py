@@ -111,9 +111,12 @@ def read_nodes(
         if label is not None:
             table.notes.append(f"{table}: took column {label!r} as labels, not as a feature")
     chosen = _feature_columns(table, feature_columns, like, names_id, label)
-    needed = [name for name in dict.fromkeys([*chosen, label]) if name]
+    needed = [name for name in dict.fromkeys([*chosen, label]) if name is not None]
     if needed:
-        data = table.read([*needed, *([names_id] if names_id else [])], as_text=[n for n in (names_id, label) if n])
+        data = table.read(
+            [*needed, *([names_id] if names_id is not None else [])],
+            as_text=[n for n in (names_id, label) if n is not None],
+        )
     found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id])
     features = feature_names = None
     if chosen or like:
@@ -125,8 +128,8 @@ def read_nodes(
         from_text=table.is_text,
         features=features,
         feature_names=feature_names,
-        labels=data[label] if label else None,
-        label_place=(table, label) if label else None,
+        labels=data[label] if label is not None else None,
+        label_place=(table, label) if label is not None else None,
         notes=table.notes,
     )
 
@@ -138,7 +141,8 @@ def read_ids(source: Any, *, header: bool | None = None, encoding: str = "utf-8"
         table: Table = FrameTable(pa.table({"id": vector}), str(source))
     else:
         table = open_nodes(source, header, encoding)
-    name = tables.guess_column(table, tables.ID) or table.names[0]
+    guess = tables.guess_column(table, tables.ID)
+    name = table.names[0] if guess is None else guess
     data = table.read([name], as_text=[name])
     return unique_ids(table, name, data[name]), table.is_text
 
@@ -176,7 +180,7 @@ def named_id_column(table: Table, name: str | int | None) -> str | None:
 def _pick_id_column(table: Table, name: str | int | None, edge_ids: pa.Array | None) -> tuple[str | None, pa.Table]:
     """The column of ids, or None if rows stand in order; and the data read to find out."""
     found = named_id_column(table, name)
-    first = found or table.names[0]
+    first = table.names[0] if found is None else found
     data = table.read([first], as_text=[first])
     if found is not None or edge_ids is None:
         return first, data

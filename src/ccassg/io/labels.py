@@ -40,12 +40,13 @@ def read_labels(
     if names_id is None and len(rest) > 1:
         names_id = next(name for name in rest if name != label)
         rest.remove(names_id)
-    label = label or (rest[0] if len(rest) == 1 else None)
+    if label is None and len(rest) == 1:
+        label = rest[0]
     if label is None:
         raise ValueError(
             f"{table}: which column holds the labels? It has {tables.listed(table.names)}; name it with label_column"
         )
-    columns = [name for name in (names_id, label) if name]
+    columns = [name for name in (names_id, label) if name is not None]
     data = table.read(columns, as_text=columns)
     found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id])
     return Nodes(

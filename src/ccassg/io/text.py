@@ -94,7 +94,7 @@ class TextTable:
             table = pa.concat_tables(pieces, promote_options="permissive") if pieces else None
         except (pa.ArrowException, UnicodeError, OSError) as error:
             raise self._explain(error) from None
-        if table is None:
+        if table is None or table.num_rows == 0:
             raise ValueError(f"{self.path} has column names but no rows; check how it was written")
         for name in table.column_names:
             if pa.types.is_binary(table.schema.field(name).type):

@@ -1,0 +1,185 @@
+"""Whole graphs from files: matching by id, folders, labels, and what does not match."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+from ccassg.io.graphs import read_graph
+
+EDGES = "source,target\nann,bob\nbob,cid\n"
+NODES = "id,age,kind,label\nbob,1,x,red\ncid,2,y,\nann,3,x,blue\ndan,4,y,red\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return write
+
+
+def neighbours(graph):
+    names = graph.node_ids
+    return {
+        names[i]: {names[j] for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]]} for i in range(graph.n_nodes)
+    }
+
+
+def test_two_csv_files(write):
+    loaded = read_graph(write("e.csv", EDGES), write("n.csv", NODES))
+    graph = loaded.graph
+    assert graph.node_ids.tolist() == ["bob", "cid", "ann", "dan"]
+    assert neighbours(graph) == {"bob": {"ann", "cid"}, "cid": {"bob"}, "ann": {"bob"}, "dan": set()}
+    assert loaded.feature_names == ("age", "kind=x", "kind=y")
+    assert graph.features.tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0], [4, 0, 1]]
+    assert loaded.y.tolist() == [1, -1, 0, 1]
+    assert loaded.class_names == ("blue", "red")
+    assert not loaded.structural
+    assert any("'label' as labels" in note for note in loaded.notes)
+    assert any("1 node has no edge" in note for note in loaded.notes)
+
+
+def test_folder_finds_its_files(write, tmp_path):
+    write("edges.csv", EDGES)
+    write("nodes.csv", NODES)
+    write("labels.tsv", "ann\tone\nbob\ttwo\n")
+    write("README.md", "nothing")
+    loaded = read_graph(tmp_path)
+    assert loaded.graph.n_nodes == 4
+    assert loaded.y.tolist() == [1, -1, 0, -1]
+    assert "label=red" in loaded.feature_names  # labels came from their own file, so this is a feature like any other
+    write("edges.tsv", "a\tb\n")
+    with pytest.raises(ValueError, match=r"several edges.* \(edges.csv, edges.tsv\)"):
+        read_graph(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="holds no edges"):
+        read_graph(tmp_path / "empty")
+
+
+def test_directions_and_weights(write):
+    path = write("e.csv", "source,target,weight\na,b,2\nb,c,0.5\n")
+    graph = read_graph(path, directed=True).graph
+    assert graph.directed
+    assert neighbours(graph) == {"a": {"b"}, "b": {"c"}, "c": set()}
+    assert graph.weights.tolist() == [2, 0.5]
+    assert read_graph(path).graph.n_edges == 4
+
+
+def test_matrix_rows_by_order_and_by_ids(write, tmp_path):
+    numbered = write("e.csv", "0,1\n1,3\n")
+    named = write("s.csv", EDGES)
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    np.save(tmp_path / "x.npy", x)
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array(x))
+    for suffix in ("npy", "npz"):
+        loaded = read_graph(numbered, tmp_path / f"x.{suffix}")
+        assert loaded.graph.ids is None
+        assert loaded.graph.n_nodes == 4
+        assert loaded.feature_names is None
+    for ids in (write("ids.txt", "bob\ncid\nann\ndan\n"), write("ids.json", json.dumps(["bob", "cid", "ann", "dan"]))):
+        graph = read_graph(named, tmp_path / "x.npy", ids=ids).graph
+        assert graph.node_ids.tolist() == ["bob", "cid", "ann", "dan"]
+        assert neighbours(graph)["bob"] == {"ann", "cid"}
+    for edges, options, sentence in [
+        (named, {}, "has no ids, but .* names nodes such as 'ann'"),
+        (write("f.csv", "1,4\n"), {}, r"rows for the nodes 0 .. 3, but .* names 1 others, first 4"),
+        (named, {"ids": write("few.txt", "a\nb\n")}, "has 2 ids, but .* has 4 rows"),
+        (named, {"ids": write("twice.txt", "a\nb\na\nc\n")}, "line 3: the id 'a' was there before"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            read_graph(edges, tmp_path / "x.npy", **options)
+
+
+def test_ids_match_across_types(write, tmp_path):
+    edges = write("e.csv", "source,target\n1,2\n2,3\n")
+    pq.write_table(pa.table({"id": ["3", "1", "2"], "x": [1.0, 2, 3]}), tmp_path / "n.parquet")
+    assert read_graph(edges, tmp_path / "n.parquet").graph.node_ids.tolist() == ["3", "1", "2"]
+    pq.write_table(pa.table({"id": [3, 1, 2], "x": [1.0, 2, 3]}), tmp_path / "n.parquet")
+    graph = read_graph(edges, tmp_path / "n.parquet").graph
+    assert graph.node_ids.tolist() == [3, 1, 2]
+    assert neighbours(graph) == {3: {2}, 1: {2}, 2: {1, 3}}
+    mixed = read_graph(edges, write("n.csv", "id,x\n3,1\nx,2\n2,3\n1,4\n")).graph
+    assert mixed.node_ids.tolist() == ["3", "x", "2", "1"]
+    assert neighbours(mixed)["2"] == {"1", "3"}
+
+
+def test_id_column_is_found(write):
+    edges = write("e.csv", EDGES)
+    for table, options in [
+        ("paper,age\nbob,1\nann,2\ncid,3\n", {}),
+        ("bob,1\nann,2\ncid,3\n", {}),
+        ("age,key\n1,bob\n2,ann\n3,cid\n", {"id_column": "key"}),
+        ("1,bob\n2,ann\n3,cid\n", {"id_column": 2}),
+        (",0\nbob,1\nann,2\ncid,3\n", {}),
+    ]:
+        graph = read_graph(edges, write("n.csv", table), **options).graph
+        assert graph.node_ids.tolist() == ["bob", "ann", "cid"]
+        assert graph.features.tolist() == [[1], [2], [3]]
+    with pytest.raises(ValueError, match="no column holds the ids that the edges name, such as 'ann'"):
+        read_graph(edges, write("n.csv", "age,size\n1,2\n3,4\n5,6\n"))
+    by_row = read_graph(write("f.csv", "0,1\n1,2\n"), write("n.csv", "age,size\n0.1,2\n0.3,4\n0.5,6\n"))
+    assert by_row.graph.features.shape == (3, 2)
+    assert any("row i belongs to node i" in note for note in by_row.notes)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "sentence"),
+    [
+        ("id,age\nann,1\nbob,2\n", r"n\.csv lacks 1 of the 3 nodes that .*e\.csv names \(first 'cid'\)"),
+        ("id,age\nx,1\ny,2\n", "have no id in common"),
+        ("id,age\nann,1\nbob,2\nbob,3\ncid,1\n", "line 4: the id 'bob' was there before"),
+        ("id,age\nann,1\nbob\n", "line 3: 1 columns"),
+        ("id,age\nann,1\nbob,two\ncid,3\n", "column 'age', line 3: 'two' among numbers"),
+        ("id,age\nann,1\nbob,\ncid,3\n", "column 'age', line 3: no value"),
+        ("id,age\nann,1\n,2\ncid,3\n", "line 3: an id is empty"),
+        ("id,age\n", r"n\.csv has column names but no rows"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_node_files_get_their_sentence(write, nodes, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        read_graph(write("e.csv", EDGES), write("n.csv", nodes))
+    assert "\n" not in str(caught.value)
+
+
+def test_without_features_structure_speaks(write):
+    loaded = read_graph(write("e.csv", EDGES), n_components=2)
+    assert loaded.structural
+    assert loaded.graph.node_ids.tolist() == ["ann", "bob", "cid"]
+    assert loaded.graph.features.shape == (3, 7)
+    assert len(loaded.feature_names) == 7
+    assert "no features were given" in loaded.notes[-1]
+    only_labels = read_graph(write("e.csv", EDGES), write("n.csv", "id,label\nann,1\nbob,0\ncid,1\n"))
+    assert only_labels.structural
+    assert only_labels.y.tolist() == [1, 0, 1]
+
+
+def test_feature_columns_and_new_nodes(write):
+    edges = write("e.csv", EDGES)
+    old = read_graph(edges, write("n.csv", NODES), feature_columns=["kind", "age"])
+    assert old.feature_names == ("kind=x", "kind=y", "age")
+    new = read_graph(
+        edges, write("m.csv", "id,age,kind,extra\nann,7,y,0\nbob,8,z,0\ncid,9,y,0\n"), like=old.feature_names
+    )
+    assert new.feature_names == old.feature_names
+    assert new.graph.features.tolist() == [[0, 1, 7], [0, 0, 8], [0, 1, 9]]
+    with pytest.raises(ValueError, match="lacks 3 of the 3 features"):
+        read_graph(edges, write("m.csv", "id,extra\nann,7\nbob,8\ncid,9\n"), like=old.feature_names)
+    with pytest.raises(ValueError, match="no column 'shoe' for the features"):
+        read_graph(edges, write("n.csv", NODES), feature_columns=["shoe"])
+    with pytest.raises(ValueError, match="text must be"):
+        read_graph(edges, write("n.csv", NODES), text="maybe")
+
+
+def test_frames_go_in_as_well(write):
+    nodes = pd.DataFrame({"age": [1.0, 2, 3]}, index=["cid", "bob", "ann"])
+    edges = pd.DataFrame({"u": ["ann", "bob"], "v": ["bob", "cid"]})
+    assert read_graph(edges, nodes).graph.node_ids.tolist() == ["cid", "bob", "ann"]
+    assert read_graph(write("e.csv", EDGES), nodes).graph.features.tolist() == [[1], [2], [3]]

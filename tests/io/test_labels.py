@@ -1,0 +1,58 @@
+"""Labels: names and numbers to classes, -1 where there is none."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ccassg.io.graphs import read_graph
+from ccassg.io.labels import encode_labels, read_labels
+
+EDGES = pa.table({"u": ["a", "b"], "v": ["b", "c"]})
+
+
+def labels_of(values, **options):
+    return encode_labels(read_labels(pa.table({"id": range(len(values)), "label": values}), **options))
+
+
+def test_classes_are_numbered_in_order():
+    y, names = labels_of(["b", "a", None, "", "b"])
+    assert y.tolist() == [1, 0, -1, -1, 1]
+    assert names == ("a", "b")
+    y, names = labels_of([10, 2, -1, None, 10])
+    assert y.tolist() == [1, 0, -1, -1, 1]
+    assert names == ("2", "10")
+    assert labels_of([0.0, 1.0, float("nan")])[0].tolist() == [0, 1, -1]
+    assert labels_of([True, False])[1] == ("false", "true")
+
+
+def test_bad_labels_get_their_sentence(tmp_path):
+    with pytest.raises(ValueError, match=r"row 1 .*0\.5 cannot be a class"):
+        labels_of([1.0, 0.5])
+    with pytest.raises(ValueError, match="no row has a label"):
+        labels_of([None, -1])
+    with pytest.raises(ValueError, match="cannot be a class"):
+        labels_of([[1], [2]])
+    (tmp_path / "l.csv").write_text("id,p,q\na,1,2\n")
+    with pytest.raises(ValueError, match="which column holds the labels"):
+        read_labels(tmp_path / "l.csv")
+    assert encode_labels(read_labels(tmp_path / "l.csv", label_column="q"))[1] == ("2",)
+
+
+def test_label_files_match_by_id_or_order(tmp_path):
+    path = tmp_path / "l.csv"
+    for content in ("id,label\nc,x\na,y\n", "c,x\na,y\n", "node,kind\nc,x\na,y\nz,y\n"):
+        path.write_text(content)
+        loaded = read_graph(EDGES, labels=path)
+        assert loaded.y.tolist() == [1, -1, 0]
+        assert loaded.class_names == ("x", "y")
+    assert any("left out the labels of 1 id not in the graph" in note for note in loaded.notes)
+    path.write_text("label\nx\ny\nx\n")
+    assert read_graph(EDGES, labels=path).y.tolist() == [0, 1, 0]
+    np.save(tmp_path / "l.npy", np.array([1, -1, 0]))
+    assert read_graph(EDGES, labels=tmp_path / "l.npy").y.tolist() == [1, -1, 0]
+    np.save(tmp_path / "l.npy", np.array([1, 0]))
+    with pytest.raises(ValueError, match="has 2 labels without ids, but the graph has 3 nodes"):
+        read_graph(EDGES, labels=tmp_path / "l.npy")
+    path.write_text("id,label\nq,x\n")
+    with pytest.raises(ValueError, match="labels no node of the graph: it names 'q', the graph 'a'"):
+        read_graph(EDGES, labels=path)

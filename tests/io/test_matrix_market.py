@@ -1,0 +1,64 @@
+"""Matrix Market: what SciPy writes comes back; damaged files do not crash."""
+
+import gzip
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from ccassg.io.graphs import read_graph
+
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+def test_scipy_files_round_trip(tmp_path, field, symmetry):
+    rng = np.random.default_rng(0)
+    dense = np.triu(rng.integers(0, 4, (9, 9)), 1)
+    dense = dense + dense.T if symmetry == "symmetric" else dense
+    scipy.io.mmwrite(tmp_path / "a.mtx", sp.coo_array(dense), field=field, symmetry=symmetry, comment="made here")
+    (tmp_path / "b.mtx.gz").write_bytes(gzip.compress((tmp_path / "a.mtx").read_bytes()))
+    expected = dense > 0 if field == "pattern" else dense
+    for name in ("a.mtx", "b.mtx.gz"):
+        graph = read_graph(tmp_path / name, directed=True).graph
+        assert (graph.adjacency().toarray() == expected).all()
+        assert graph.ids is None
+
+
+def test_features_match_row_by_row_and_last_nodes_stay(tmp_path):
+    (tmp_path / "a.mtx").write_text(HEAD + "4 4 1\n1 2 1\n")
+    np.save(tmp_path / "x.npy", np.eye(4))
+    assert read_graph(tmp_path / "a.mtx", tmp_path / "x.npy").graph.n_nodes == 4
+    np.save(tmp_path / "x.npy", np.eye(3))
+    assert read_graph(tmp_path / "a.mtx", n_components=1).graph.n_isolated == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (HEAD + "3 3 1\n4 1 1\n", r"entry 1: row 4, column 1 is outside 1 \.\. 3"),
+        (HEAD + "3 3 1\n0 1 1\n", "entry 1: row 0"),
+        (HEAD + "3 3 2\n1 2 1\n", "promises 2 entries, but holds 1"),
+        (HEAD + "3 3 1\n1 2 x\n", "expected row column value"),
+        (HEAD + "3 3 1\n1 2\n", "expected row column value"),
+        (HEAD + "3 3 1\n1 2 nan\n", "without a number|cannot be a weight"),
+        (HEAD + "3 3 1\n1 2 -1\n", "entry 1: -1 cannot be a weight"),
+        (HEAD + "3 4 1\n1 2 1\n", "square"),
+        (HEAD + "3 3 0\n", "no entries"),
+        (HEAD + "% only\n", "no line of sizes"),
+        (HEAD + "3 3\n1 2 1\n", "line 2: expected rows, columns and entries"),
+        (HEAD + "3 3 99999999999\n1 2 1\n", "more than the file can hold"),
+        (HEAD + "99999999999 99999999999 1\n1 2 1\n", "more than the file can hold"),
+        (HEAD.replace("coordinate", "array") + "1 1\n1\n", "mmwrite"),
+        (HEAD.replace("real", "complex") + "1 1 1\n1 1 1 1\n", "complex general matrices"),
+        ("1 2 1\n", "its content is text"),
+    ],
+)
+def test_bad_files_get_their_sentence(tmp_path, content, sentence):
+    path = tmp_path / "a.mtx"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        read_graph(path)
+    assert "a.mtx" in str(caught.value)

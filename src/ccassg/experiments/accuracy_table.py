@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run
+from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run, count_note
 from ccassg.experiments.published import NAMES, TITLES, Table
 from ccassg.experiments.records import Records, Run
 from ccassg.report.tables import beside, mean_std
@@ -23,13 +23,13 @@ def runs(plan: Plan) -> list[Run]:
 def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Drawn | None:
     """The table from what is recorded; published rows that were not run are shown as well."""
     rows: list[dict[str, Any]] = []
-    counts: set[int] = set()
+    counts: list[int] = []
     for method in plan.methods:
         row: dict[str, Any] = {"method": NAMES[method]}
         for dataset in plan.datasets:
             found = records.of(classification_run(method, dataset, seed) for seed in range(plan.n_seeds))
             row[TITLES[dataset]] = mean_std(accuracies(found), digits=digits) if found else None
-            counts |= {len(found)} if found else set()
+            counts.append(len(found))
         if any(row[TITLES[dataset]] for dataset in plan.datasets):
             rows.append(row)
     if not rows:
@@ -41,8 +41,4 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
     made = beside(rows, paper, key="method")
     order = list(NAMES.values())
     made.sort(key=lambda row: order.index(row["method"]))
-    return Drawn({"": made}, notes=f"Mean and standard deviation over {_numbers(counts)} runs.")
-
-
-def _numbers(counts: set[int]) -> str:
-    return str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    return Drawn({"": made}, notes=count_note(counts))

@@ -8,6 +8,7 @@ from ccassg.experiments.experiment import Experiment
 EXPERIMENT = Experiment(
     title="Test accuracy (%) on citation graphs, public splits (Table 2)",
     datasets=("cora", "citeseer", "pubmed"),
+    methods=tuple(published.NAMES),
     runs=accuracy_table.runs,
     draw=lambda records, plan, _: accuracy_table.draw(records, plan, published.CITATION, digits=1),
 )

@@ -8,6 +8,7 @@ from ccassg.experiments.experiment import Experiment
 EXPERIMENT = Experiment(
     title="Test accuracy (%) on co-purchase and co-author graphs, random splits (Table 3)",
     datasets=("computers", "photo", "cs", "physics"),
+    methods=tuple(published.NAMES),
     runs=accuracy_table.runs,
     draw=lambda records, plan, _: accuracy_table.draw(records, plan, published.COPURCHASE, digits=2),
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ccassg.baselines import METHODS, make
 from ccassg.experiments.records import Record, Records, Run
 from ccassg.presets import PRESETS, PROBES
 
@@ -109,7 +111,7 @@ def classification_run(
     changes: dict[str, Any] | None = None,
     splits: list[dict[str, Any]] | None = None,
 ) -> Run:
-    """Train a method on a dataset with the paper's settings and probe it on the paper's kind of split.
+    """Train a method on a dataset with its published settings and score it on the paper's kind of split.
 
     Parameters
     ----------
@@ -119,20 +121,46 @@ def classification_run(
         Arguments of `Dataset.split`. By default the public split; a new random one per seed where there is none.
     """
     public = dataset in ("cora", "citeseer", "pubmed")
-    return {
+    run: Run = {
         "task": "node-classification",
         "method": method,
         "dataset": dataset,
-        "settings": settings(dataset, **(changes or {})),
-        "probe": {"solver": "adam", "epochs": PROBE_EPOCHS, **PROBES[dataset]},
+        "settings": method_settings(method, dataset) | (changes or {}),
         "splits": splits or [{"kind": "public"} if public else {"kind": "random", "seed": seed}],
         "seed": seed,
     }
+    if METHODS[method].kind == "embedder":
+        run["probe"] = {"solver": "adam", "epochs": PROBE_EPOCHS, **PROBES[dataset]}
+    return run
+
+
+def method_settings(method: str, dataset: str) -> dict[str, Any]:
+    """All parameters of a method for a dataset but the seed, in JSON's types."""
+    if method == "cca-ssg":
+        return settings(dataset)
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in _parameters(method, dataset).items()
+        if name != "random_state"
+    }
+
+
+def count_note(counts: Iterable[int]) -> str:
+    """How many runs an entry stands for."""
+    some = [int(count) for count in counts if count]
+    if min(some) == max(some):
+        return "One run per entry." if some[0] == 1 else f"Mean and standard deviation over {some[0]} runs."
+    return f"Mean and standard deviation over {min(some)} to {max(some)} runs."
 
 
 def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:
     """Test accuracies in percent, one per record."""
     return [100 * record["result"]["test_accuracy"][split] for record in records]
+
+
+@functools.cache
+def _parameters(method: str, dataset: str) -> dict[str, Any]:
+    return make(method, dataset).get_params(deep=False)
 
 
 def _choose(

@@ -50,7 +50,8 @@ def _group(records: list[Record]) -> dict[str, Any]:
         made |= _scores(np.array([record["result"]["test_accuracy"] for record in records]))
         for score in ("val_accuracy", "macro_f1"):
             made[score] = _listed(100 * np.array([record["result"][score] for record in records]))
-        made["probe_epoch"] = _listed(np.array([record["result"]["probe_epoch"] for record in records]))
+        if records[0]["result"]["probe_epoch"]:
+            made["probe_epoch"] = _listed(np.array([record["result"]["probe_epoch"] for record in records]))
         made["n_parameters"] = records[0]["result"]["n_parameters"]
     made["seconds"] = {
         part: [record["seconds"][part] for record in records if part in record["seconds"]]

@@ -5,11 +5,22 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
+from ccassg.baselines import METHODS, make
 from ccassg.datasets import Dataset, Split, load_dataset
 from ccassg.estimator import CCASSG
-from ccassg.evaluate import linear_probe
-from ccassg.experiments import provenance
-from ccassg.experiments.records import Run
+from ccassg.evaluate import (
+    ProbeResult,
+    correlation_matrix,
+    effective_rank,
+    linear_probe,
+    n_constant_columns,
+    off_diagonal_correlation,
+)
+from ccassg.evaluate.scores import score
+from ccassg.experiments import collapse, information, provenance
+from ccassg.experiments.records import Run, pack
 
 Outcome = tuple[dict[str, Any], dict[str, float]]
 
@@ -17,50 +28,109 @@ Outcome = tuple[dict[str, Any], dict[str, float]]
 def perform(run: Run, data_dir: str | None) -> Outcome:
     """Do a run, whatever its task."""
     task = run["task"]
+    if task == "collapse":
+        return collapse.measure(run), {}
+    data = load_dataset(run["dataset"], data_dir=data_dir)
     if task == "node-classification":
-        return node_classification(run, load_dataset(run["dataset"], data_dir=data_dir))
+        return node_classification(run, data)
+    if task == "training-cost":
+        return training_cost(run, data)
+    if task == "correlation":
+        return correlation_picture(run, data), {}
+    if task == "information":
+        return information.measure(run, data), {}
     raise ValueError(f"there is no task {task!r}; update ccassg, or remove the run")
 
 
 def node_classification(run: Run, data: Dataset) -> Outcome:
-    """Train without labels, freeze, probe: the test nodes of each split are read once, by `linear_probe`.
+    """Train and score; accuracies are fractions, in lists of one entry per split. The test labels are read once.
 
-    Accuracies are fractions, in lists of one entry per split.
+    Embedders train without labels and are judged by `linear_probe`; classifiers train on each split's training nodes,
+    choose on its validation nodes, and see no other label.
     """
+    splits = [split_of(data, given) for given in run["splits"]]
+    if METHODS[run["method"]].kind == "classifier":
+        return _classify(run, data, splits)
     model = make_model(run)
-    before = provenance.peak_memory()
+    cost, fit_seconds = _fit(model, data)
     start = time.perf_counter()
-    model.fit(data.graph)
-    fitted = time.perf_counter()
-    peak = provenance.peak_memory()
     z = model.transform(data.graph)
     embedded = time.perf_counter()
-    splits = [split_of(data, given) for given in run["splits"]]
     scores = linear_probe(z, data.y, splits, seeds=[run["seed"]], **run["probe"])
-    result = {
+    seconds = {"fit": fit_seconds, "embed": embedded - start, "probe": time.perf_counter() - embedded}
+    return _scored(scores) | cost, seconds
+
+
+def _classify(run: Run, data: Dataset, splits: list[Split]) -> Outcome:
+    predictions, val_accuracies, seconds = [], [], 0.0
+    for split in splits:
+        model = make_model(run)
+        seen = np.full_like(data.y, -1)
+        for part in (split.train, split.val):
+            seen[part] = data.y[part]
+        cost, fit_seconds = _fit(model, data, seen, validation=split.val)
+        seconds += fit_seconds
+        predicted = model.predict(data.graph)
+        predictions.append(predicted[split.test])
+        val_accuracies.append(float(np.mean(predicted[split.val] == data.y[split.val])))
+    tests = [data.y[split.test] for split in splits]
+    scores = score(predictions, tests, data.n_classes, val_accuracies=val_accuracies)
+    return _scored(scores) | cost, {"fit": seconds}
+
+
+def _scored(scores: ProbeResult) -> dict[str, Any]:
+    return {
         "test_accuracy": scores.accuracies,
         "val_accuracy": scores.val_accuracies,
         "macro_f1": scores.macro_f1,
         "probe_epoch": scores.epochs,
-        "n_parameters": getattr(model, "n_parameters_", None),
-        "memory_before_fit_bytes": before,
-        "peak_memory_fit_bytes": peak,
-        "final_loss": final_loss(model),
     }
-    seconds = {"fit": fitted - start, "embed": embedded - fitted, "probe": time.perf_counter() - embedded}
-    return result, seconds
+
+
+def training_cost(run: Run, data: Dataset) -> Outcome:
+    """Train and nothing else: the size of the model, time and memory."""
+    cost, seconds = _fit(make_model(run), data)
+    return cost, {"fit": seconds}
+
+
+def correlation_picture(run: Run, data: Dataset) -> dict[str, Any]:
+    """The absolute correlations of evenly spaced columns, of an embedding or of the features, and measures of all columns."""
+    z = make_model(run).fit_transform(data.graph)
+    shown = np.unique(np.linspace(0, z.shape[1] - 1, run["n_columns"]).round().astype(int))
+    return {
+        "matrix": pack(np.abs(correlation_matrix(z)[np.ix_(shown, shown)])),
+        "n_columns": z.shape[1],
+        "n_constant_columns": n_constant_columns(z),
+        "off_diagonal_correlation": off_diagonal_correlation(z),
+        "effective_rank": effective_rank(z),
+    }
 
 
 def make_model(run: Run) -> Any:
-    """The embedder that a run names, not yet trained."""
+    """The system that a run names, not yet trained."""
     if run["method"] == "cca-ssg":
         return CCASSG(**run["settings"], random_state=run["seed"])
-    raise ValueError(f"there is no method {run['method']!r}; there is cca-ssg")
+    return make(run["method"], **run["settings"], random_state=run["seed"])
 
 
 def split_of(data: Dataset, given: dict[str, Any]) -> Split:
     """The split that a run describes: arguments of `Dataset.split`."""
     return data.split(given.get("seed", 0), **{name: value for name, value in given.items() if name != "seed"})
+
+
+def _fit(model: Any, data: Dataset, *labels: Any, **given: Any) -> tuple[dict[str, Any], float]:
+    """Train; what it cost, and the seconds."""
+    before = provenance.peak_memory()
+    start = time.perf_counter()
+    model.fit(data.graph, *labels, **given)
+    seconds = time.perf_counter() - start
+    cost = {
+        "n_parameters": getattr(model, "n_parameters_", None),
+        "memory_before_fit_bytes": before,
+        "peak_memory_fit_bytes": provenance.peak_memory(),
+        "final_loss": final_loss(model),
+    }
+    return cost, seconds
 
 
 def final_loss(model: Any) -> dict[str, float] | None:

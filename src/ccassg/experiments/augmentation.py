@@ -1,0 +1,108 @@
+"""Heat maps of accuracy against edge dropping and feature masking (appendix of the paper)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note
+from ccassg.experiments.published import NO_AUGMENTATION, TITLES
+from ccassg.experiments.records import Records, Run
+from ccassg.presets import PRESETS
+from ccassg.report import style
+
+RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+QUICK = (0.0, 0.2, 0.4)
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Every pair of rates on every dataset."""
+    rates = QUICK if plan.quick else RATES
+    return [
+        _run(dataset, p_e, p_f, seed)
+        for dataset in plan.datasets
+        for p_e in _edge_rates(dataset, rates)
+        for p_f in rates
+        for seed in range(plan.n_seeds)
+    ]
+
+
+def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+    """One heat map per dataset, p_e down, p_f across; what is not recorded stays blank."""
+    maps = {dataset: _grid(records, plan, dataset) for dataset in plan.datasets}
+    maps = {dataset: grid for dataset, grid in maps.items() if np.isfinite(grid[0]).any()}
+    if not maps:
+        return None
+    n_cols = min(len(maps), 3)
+    n_rows = -(-len(maps) // n_cols)
+    with style.figure(n_rows, n_cols) as (fig, axes):
+        for ax in axes.flat[len(maps) :]:
+            ax.set_axis_off()
+        for ax, (dataset, (values, _)) in zip(axes.flat, maps.items(), strict=False):
+            done = np.isfinite(values)
+            across, down = np.flatnonzero(done.any(0)), np.flatnonzero(done.any(1))
+            style.heat_map(
+                ax,
+                values[np.ix_(down, across)],
+                x_labels=[f"{RATES[i]:g}" for i in across],
+                y_labels=[f"{RATES[i]:g}" for i in down],
+                text=".1f",
+            )
+            ax.set(title=TITLES[dataset], xlabel="feature mask rate", ylabel="edge drop rate")
+        style.save(fig, figures / "augmentation")
+    rows = [_row(dataset, values) for dataset, (values, _) in maps.items()]
+    return Drawn({"": rows}, figures=("augmentation",), notes=count_note(n for _, c in maps.values() for n in c.flat))
+
+
+def _row(dataset: str, values: np.ndarray) -> dict[str, object]:
+    p_e, p_f = np.unravel_index(np.nanargmax(values), values.shape)
+    preset = PRESETS[dataset]
+    return {
+        "dataset": TITLES[dataset],
+        "no augmentation": f"{values[0, 0]:.1f}",
+        "no augmentation (paper)": f"{NO_AUGMENTATION[dataset]:.1f}",
+        "best": f"{values[p_e, p_f]:.1f}",
+        "best at (p_e, p_f)": f"{RATES[p_e]:g}, {RATES[p_f]:g}",
+        "the paper's (p_e, p_f)": f"{preset['edge_drop_rate']:g}, {preset['feature_mask_rate']:g}",
+        "worst with both": _worst(values),
+    }
+
+
+def _worst(values: np.ndarray) -> str | None:
+    """The lowest accuracy with some augmentation of each kind: how sensitive the method is."""
+    inner = values[1:, 1:] if np.isfinite(values[1:, 1:]).any() else values[:, 1:]
+    return f"{np.nanmin(inner):.1f}" if np.isfinite(inner).any() else None
+
+
+def _grid(records: Records, plan: Plan, dataset: str) -> tuple[np.ndarray, np.ndarray]:
+    """Mean accuracies, NaN where there is none, and numbers of runs; both (p_e, p_f)."""
+    means = np.full((len(RATES), len(RATES)), np.nan)
+    counts = np.zeros(means.shape, dtype=int)
+    for i, p_e in enumerate(_edge_rates(dataset, RATES)):
+        for j, p_f in enumerate(RATES):
+            values = accuracies(records.of(_run(dataset, p_e, p_f, seed) for seed in range(plan.n_seeds)))
+            counts[i, j] = len(values)
+            if values:
+                means[i, j] = np.mean(values)
+    return means, counts
+
+
+def _edge_rates(dataset: str, rates: tuple[float, ...]) -> tuple[float, ...]:
+    """An MLP sees no edges, so that there is nothing to vary."""
+    return rates[:1] if PRESETS[dataset]["encoder"] == "mlp" else rates
+
+
+def _run(dataset: str, p_e: float, p_f: float, seed: int) -> Run:
+    changes = {"edge_drop_rate": p_e, "feature_mask_rate": p_f}
+    return classification_run("cca-ssg", dataset, seed, changes=changes)
+
+
+EXPERIMENT = Experiment(
+    title="Test accuracy (%) against the strength of the augmentation",
+    datasets=("cora", "citeseer", "pubmed", "computers", "photo", "cs", "physics"),
+    runs=runs,
+    draw=draw,
+    n_seeds=3,
+    quick_seeds=1,
+)

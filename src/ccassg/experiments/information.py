@@ -1,0 +1,190 @@
+"""The paper's propositions in numbers: entropies and the information bottleneck along training, from repeated views.
+
+Under the paper's Gaussian assumption (see `gaussian_information`), at several steps of training: H(Z_S), H(Z_S | X),
+I(Z_S; X) and IB_ssl beside the loss and its terms. Proposition 1 says that the invariance term and H(Z_S | X) fall
+together, Proposition 2 that the decorrelation term falls as H(Z_S) rises, Theorems 1 and 2 that I(Z_S; X) and IB_ssl rise as
+the loss falls. Each is tested as a rank correlation along training, for the full loss and for either term alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ccassg import augment
+from ccassg.datasets import Dataset
+from ccassg.estimator import CCASSG
+from ccassg.evaluate import gaussian_information
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings
+from ccassg.experiments.published import TITLES
+from ccassg.experiments.records import Records, Run
+from ccassg.graph import Graph
+from ccassg.report import style
+from ccassg.train import feature_tensor
+
+OBJECTIVES: dict[str, dict[str, Any]] = {
+    "full": {},
+    "without decorrelation": {"decorrelation": 0.0},
+    "without invariance": {"invariance": 0.0},
+}
+STEPS = (0, 1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200)
+N_VIEWS = 8
+BETA = 0.5
+# Statements of the paper: what should go which way with what, as a sign of the rank correlation.
+CLAIMS = (
+    ("Proposition 1: invariance loss and H(Z|X) fall together", "invariance", "conditional_entropy", 1),
+    ("Proposition 2: H(Z) rises as decorrelation loss falls", "decorrelation", "entropy", -1),
+    ("Theorem 1: I(Z;X) rises as the loss falls", "loss", "mutual_information", -1),
+    ("Theorem 1: I(Z;S|X) = H(Z|X) falls with the loss", "loss", "conditional_entropy", 1),
+    ("Theorem 2: IB_ssl rises as the loss falls", "loss", "bottleneck", -1),
+)
+# Views for the estimates are drawn at steps that training never reaches, so they are new to the encoder.
+FRESH = 1_000_000
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Every objective on every dataset."""
+    return [_run(dataset, name) for dataset in plan.datasets for name in OBJECTIVES]
+
+
+def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+    """Curves along training, and for each claim the rank correlation that tests it."""
+    found = {
+        (dataset, name): record["result"]["snapshots"]
+        for dataset in plan.datasets
+        for name in OBJECTIVES
+        if (record := records.get(_run(dataset, name))) is not None
+    }
+    if not found:
+        return None
+    _figure(found, figures)
+    rows = []
+    for (dataset, name), snapshots in found.items():
+        row: dict[str, Any] = {"dataset": TITLES[dataset], "objective": name}
+        for claim, left, right, sign in CLAIMS:
+            agreement = _rank_correlation([s[left] for s in snapshots], [s[right] for s in snapshots])
+            row[claim] = None if agreement is None else round(sign * agreement, 2)
+        rows.append(row)
+    notes = (
+        "Each number is a rank correlation along training, with its sign turned so that +1 is what the paper states and "
+        f"-1 the opposite; {N_VIEWS} views per node, beta = {BETA:g}."
+    )
+    return Drawn({"agreement": rows, "ends": _ends(found)}, figures=("information",), notes=notes)
+
+
+def measure(run: Run, data: Dataset) -> dict[str, Any]:
+    """Train to each step in turn and estimate; the loss at a snapshot is that of the next training step."""
+    snapshots: list[dict[str, Any]] = []
+    parameters = {name: value for name, value in run["settings"].items() if name != "n_steps"}
+    with tempfile.TemporaryDirectory() as folder:
+        for step in [*run["steps"], run["steps"][-1] + 1]:
+            model = CCASSG(**parameters, n_steps=step, random_state=run["seed"])
+            # A longer run continues the shorter one from its checkpoint, bit for bit.
+            model.fit(data.graph, checkpoint=Path(folder) / "run", checkpoint_every=10**9)
+            if step > run["steps"][-1]:
+                break
+            estimate = gaussian_information(_views(model, data.graph, run), beta=run["beta"])
+            snapshots.append({"step": step} | {name: getattr(estimate, name) for name in _SAVED})
+    for snapshot in snapshots:
+        snapshot |= {name: values[snapshot["step"]] for name, values in model.history_.items()}
+    return {"snapshots": snapshots, "n_parameters": model.n_parameters_}
+
+
+_SAVED = (
+    "entropy",
+    "conditional_entropy",
+    "mutual_information",
+    "bottleneck",
+    "entropy_diagonal",
+    "conditional_entropy_diagonal",
+    "mutual_information_diagonal",
+    "bottleneck_diagonal",
+    "within_variance",
+)
+
+
+@torch.no_grad()
+def _views(model: CCASSG, graph: Graph, run: Run) -> Iterator[np.ndarray]:
+    """Embeddings of new random views, one at a time, (n, d) each."""
+    encoder, seed = model.encoder_.eval(), run["seed"]
+    features, edges = feature_tensor(graph, "cpu"), augment.edge_structure(graph)
+    given = run["settings"]
+    for view in range(run["n_views"]):
+        draw_at = {"seed": seed, "step": FRESH, "view": view}
+        columns = augment.mask_features(graph.n_features, given["feature_mask_rate"], **draw_at)
+        a = augment.drop_edges(edges, given["edge_drop_rate"], **draw_at)[0]
+        yield encoder(features, a, keep_columns=columns).numpy()
+
+
+def _figure(found: dict[tuple[str, str], list[dict[str, Any]]], figures: Path) -> None:
+    datasets = list(dict.fromkeys(dataset for dataset, _ in found))
+    columns = {
+        "loss": "loss",
+        "entropy": "H(Z) (nats)",
+        "conditional_entropy": "H(Z|X) (nats)",
+        "mutual_information": "I(Z;X) (nats)",
+        "bottleneck": "IB_ssl (nats)",
+    }
+    with style.figure(len(datasets), len(columns), width=12.5, height=2.4 * len(datasets)) as (fig, axes):
+        for line, dataset in zip(axes, datasets, strict=True):
+            for ax, (name, label) in zip(line, columns.items(), strict=True):
+                for objective in OBJECTIVES:
+                    snapshots = found.get((dataset, objective), [])
+                    ax.plot([s["step"] for s in snapshots], [s[name] for s in snapshots], label=objective, markersize=3)
+                ax.set(xlabel="step", title=f"{TITLES[dataset]}: {label}")
+        axes[0, 0].legend()
+        style.save(fig, figures / "information")
+
+
+def _ends(found: dict[tuple[str, str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """First and last value of each quantity, as numbers a reader can check the curves by."""
+    quantities = {
+        "entropy": "H(Z)",
+        "conditional_entropy": "H(Z|X)",
+        "mutual_information": "I(Z;X)",
+        "bottleneck": "IB",
+    }
+    return [
+        {"dataset": TITLES[dataset], "objective": name, "steps": snapshots[-1]["step"]}
+        | {label: f"{snapshots[0][key]:.0f} to {snapshots[-1][key]:.0f}" for key, label in quantities.items()}
+        for (dataset, name), snapshots in found.items()
+    ]
+
+
+def _rank_correlation(left: list[float], right: list[float]) -> float | None:
+    """Spearman's; None where a side does not vary."""
+    from scipy.stats import spearmanr
+
+    if len(set(left)) < 2 or len(set(right)) < 2:
+        return None
+    return float(spearmanr(left, right).statistic)
+
+
+def _run(dataset: str, objective: str) -> Run:
+    given = settings(dataset, **OBJECTIVES[objective])
+    return {
+        "task": "information",
+        "method": "cca-ssg",
+        "dataset": dataset,
+        "settings": given,
+        # To twice the paper's number of steps: does what training does go on?
+        "steps": [step for step in STEPS if step <= 2 * given["n_steps"]],
+        "n_views": N_VIEWS,
+        "beta": BETA,
+        "seed": 0,
+    }
+
+
+EXPERIMENT = Experiment(
+    title="Entropy, mutual information and information bottleneck along training",
+    datasets=("cora", "citeseer", "pubmed"),
+    runs=runs,
+    draw=draw,
+    n_seeds=1,
+    quick_seeds=1,
+)

@@ -1,0 +1,79 @@
+"""Table 5 of the paper: size of the model, time and memory of training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, count_note, method_settings
+from ccassg.experiments.published import NAMES, SCALABILITY, TITLES
+from ccassg.experiments.records import Record, Records, Run
+from ccassg.report.tables import beside
+
+METHODS = ("dgi", "mvgrl", "grace", "cca-ssg")
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Training alone, by every method on every dataset, apart from the runs of other tables: these may have shared the machine."""
+    return [
+        _run(method, dataset, seed)
+        for dataset in plan.datasets
+        for method in plan.methods
+        for seed in range(plan.n_seeds)
+    ]
+
+
+def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
+    """A table per dataset."""
+    tables, counts = {}, []
+    for dataset in plan.datasets:
+        found = {m: records.of(_run(m, dataset, seed) for seed in range(plan.n_seeds)) for m in plan.methods}
+        rows = [{"method": NAMES[method]} | _costs(done) for method, done in found.items() if done]
+        if rows:
+            tables[TITLES[dataset]] = beside(rows, _published(dataset), key="method")
+            counts += [len(done) for done in found.values()]
+    if not tables:
+        return None
+    notes = (
+        f"{count_note(counts)} Time: the shortest of the runs, training only, to the number of steps that was chosen on "
+        "validation. Memory: the highest resident memory of the process up to the end of training, of which Python and its "
+        "libraries take about 0.4 GB. The paper's figures are those of an NVIDIA V100 and of its memory."
+    )
+    return Drawn(tables, notes=notes)
+
+
+def _run(method: str, dataset: str, seed: int) -> Run:
+    return {
+        "task": "training-cost",
+        "method": method,
+        "dataset": dataset,
+        "settings": method_settings(method, dataset),
+        "seed": seed,
+    }
+
+
+def _costs(done: list[Record]) -> dict[str, Any]:
+    return {
+        "parameters": f"{done[0]['result']['n_parameters'] / 1000:.0f}K",
+        "time": f"{min(record['seconds']['fit'] for record in done):.1f} s",
+        "memory": f"{max(record['result']['peak_memory_fit_bytes'] for record in done) / 1e9:.1f} GB",
+    }
+
+
+def _published(dataset: str) -> dict[str, dict[str, str]]:
+    return {
+        NAMES[method]: {what: values[f"{dataset} {what}"] for what in ("parameters", "time", "memory")}
+        for method, values in SCALABILITY.items()
+    }
+
+
+EXPERIMENT = Experiment(
+    title="Parameters, training time and memory (Table 5)",
+    datasets=("cora", "pubmed", "computers"),
+    methods=METHODS,
+    default_methods=METHODS,
+    runs=runs,
+    draw=draw,
+    n_seeds=3,
+    quick_seeds=1,
+)

@@ -44,8 +44,12 @@ def mix(x: Tensor) -> Tensor:
 
 def keep(keys: Tensor, rate: float, *, seed: int, step: int, view: int, purpose: int) -> Tensor:
     """Boolean mask, true with probability 1 - rate independently per key."""
-    threshold = int(rate * 2.0**64) - 2**63
-    return draw(keys, seed=seed, step=step, view=view, purpose=purpose) >= threshold
+    return draw(keys, seed=seed, step=step, view=view, purpose=purpose) >= threshold(rate)
+
+
+def threshold(rate: float) -> int:
+    """A draw is below this with probability ``rate``."""
+    return int(rate * 2.0**64) - 2**63
 
 
 @dataclass(frozen=True)

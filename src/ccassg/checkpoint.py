@@ -20,6 +20,7 @@ from ccassg.io.atomic import write_bytes_atomic
 
 if TYPE_CHECKING:
     from ccassg.encoders import Encoder
+    from ccassg.sampling import RunningMoments
     from ccassg.train import History
 
 _PARTS = ("loss", "invariance", "decorrelation")
@@ -30,7 +31,14 @@ def previous(path: Path) -> Path:
     return path.with_name(path.name + ".previous")
 
 
-def save(path: Path, fingerprint: str, encoder: Encoder, optimizer: torch.optim.Optimizer, history: History) -> None:
+def save(
+    path: Path,
+    fingerprint: str,
+    encoder: Encoder,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    moments: RunningMoments | None = None,
+) -> None:
     """Write the state after the last recorded step; the checkpoint before it stays as `previous`."""
     tensors = {f"encoder.{name}": value.contiguous() for name, value in encoder.state_dict().items()}
     for i, parameter in enumerate(encoder.parameters()):
@@ -38,6 +46,8 @@ def save(path: Path, fingerprint: str, encoder: Encoder, optimizer: torch.optim.
             tensors[f"adam.{i}.{name}"] = value.contiguous()
     for part in _PARTS:
         tensors[f"history.{part}"] = torch.tensor(getattr(history, part), dtype=torch.float64)
+    if moments is not None:
+        tensors |= {f"moments.{name}": value for name, value in moments.state().items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"fingerprint": fingerprint, "sha256": _digest(tensors)}
     content = to_bytes(tensors, metadata)
@@ -46,7 +56,14 @@ def save(path: Path, fingerprint: str, encoder: Encoder, optimizer: torch.optim.
     write_bytes_atomic(path, content)
 
 
-def resume(path: Path, fingerprint: str, encoder: Encoder, optimizer: torch.optim.Optimizer, history: History) -> bool:
+def resume(
+    path: Path,
+    fingerprint: str,
+    encoder: Encoder,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    moments: RunningMoments | None = None,
+) -> bool:
     """Restore the newest whole checkpoint of this run at ``path``; False if there is none.
 
     A damaged file is passed over for the previous one; a checkpoint of another run is refused.
@@ -63,6 +80,11 @@ def resume(path: Path, fingerprint: str, encoder: Encoder, optimizer: torch.opti
                 f"{candidate} belongs to another run (other settings or another graph); delete it or choose another path"
             )
         _restore(tensors, encoder, optimizer, history)
+        if moments is not None:
+            kept = {
+                name.removeprefix("moments."): value for name, value in tensors.items() if name.startswith("moments.")
+            }
+            moments.restore(kept, encoder.weights[0].device)
         return True
     return False
 

@@ -11,29 +11,32 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from ccassg import augment, checkpoint, sparse
+from ccassg import augment, checkpoint, distributed, sparse
 from ccassg.augment import Edges
 from ccassg.encoders import Encoder
 from ccassg.graph import Graph
 from ccassg.loss import Objective, Terms
 from ccassg.products import FirstProduct, SeparateProducts, first_product
+from ccassg.sampling import BatchViews, RunningMoments
 from ccassg.sparse import CSR
-from ccassg.step import ExactStep, View
+from ccassg.step import ExactStep, View, no_sharing
 
 Augmentation = Callable[[Graph, int, int, int], Graph]
+Inputs = tuple[FirstProduct | SeparateProducts, tuple[View, View], int]
 
 
 @dataclass(frozen=True)
 class Settings:
     """What determines a run, apart from the graph and the initial weights.
 
-    Rates are pairs, one per view. ``loss_nodes`` is the number of nodes drawn for the loss each step, 0 for all.
+    Rates are pairs, one per view. ``loss_nodes`` is the number of nodes drawn for the loss each step, 0 for all;
+    ``batch_nodes`` and ``max_neighbors`` are described in `ccassg.sampling`.
     ``augmentations`` are functions (graph, seed, step, view) -> graph, applied before edges are dropped and columns masked.
     """
 
@@ -45,6 +48,8 @@ class Settings:
     feature_mask_rate: tuple[float, float]
     drop_both_directions: bool = False
     loss_nodes: int = 0
+    batch_nodes: int = 0
+    max_neighbors: int = 0
     seed: int = 0
     augmentations: tuple[Augmentation, ...] = ()
 
@@ -88,7 +93,7 @@ def train(
     checkpoint_every: int = 50,
     on_step: Callable[[int, Terms], None] | None = None,
 ) -> History:
-    """Train ``encoder`` in place on ``graph``.
+    """Train ``encoder`` in place on ``graph``; inside a `distributed.session`, together with the other processes.
 
     Parameters
     ----------
@@ -98,7 +103,8 @@ def train(
         With features.
     settings : Settings
     checkpoint_path : path, optional
-        Where to save now and then; if it holds a checkpoint of this same run, training continues from there.
+        Where to save now and then; if it holds a checkpoint of this same run, training continues from there, on
+        however many processes. Of several only the first reads and writes it.
     checkpoint_every : int
         Steps between two checkpoints.
     on_step : function of (step, terms), optional
@@ -109,16 +115,19 @@ def train(
     History
         Of all steps, including those before a resume.
     """
-    device = encoder.weights[0].device
-    views = Views(graph, encoder, settings, device)
-    compute = ExactStep(encoder, settings.objective)
+    ranks = distributed.active()
+    if ranks is not None:
+        # Without a given seed every process has drawn its own.
+        settings = replace(settings, seed=ranks.broadcast(settings.seed))
+    views, compute, moments = _prepare(encoder, graph, settings, ranks)
     optimizer = torch.optim.Adam(
         encoder.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
     history = History()
     fingerprint = settings.fingerprint(graph, encoder)
-    if checkpoint_path is not None:
-        checkpoint.resume(checkpoint_path, fingerprint, encoder, optimizer, history)
+    saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
+    if saved is not None:
+        checkpoint.resume(saved, fingerprint, encoder, optimizer, history, moments)
 
     encoder.train()
     for step in range(len(history.loss), settings.n_steps):
@@ -128,11 +137,46 @@ def train(
             raise NonFiniteLossError(_explain(step, settings, checkpoint_path))
         optimizer.step()
         history.append(terms)
-        if checkpoint_path is not None and ((step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps):
-            checkpoint.save(checkpoint_path, fingerprint, encoder, optimizer, history)
+        if saved is not None and ((step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps):
+            checkpoint.save(saved, fingerprint, encoder, optimizer, history, moments)
         if on_step is not None:
             on_step(step, terms)
     encoder.eval()
+    return history
+
+
+def _prepare(
+    encoder: Encoder, graph: Graph, settings: Settings, ranks: distributed.Ranks | None
+) -> tuple[Callable[[int], Inputs], ExactStep, RunningMoments | None]:
+    """Where a step's views come from, and what computes it: the whole graph, batches of it, or this process' part."""
+    objective, total = settings.objective, no_sharing if ranks is None else ranks.total
+    if settings.batch_nodes:
+        if settings.loss_nodes or settings.augmentations:
+            raise ValueError("batch_nodes goes with neither loss_nodes nor augmentations; leave out one or the other")
+        shard, n_shards = (0, 1) if ranks is None else (ranks.rank, ranks.size)
+        batches = BatchViews(graph, encoder, settings, shard=shard, n_shards=n_shards)
+        moments = RunningMoments()
+        return batches, ExactStep(encoder, objective, total=total, smooth=moments), moments
+    if ranks is None:
+        return Views(graph, encoder, settings, encoder.weights[0].device), ExactStep(encoder, objective), None
+    views = distributed.ShardViews(graph, encoder, settings, ranks)
+    return views, ExactStep(encoder, objective, total=total, exchange=views.exchange), None
+
+
+def _same_state(
+    ranks: distributed.Ranks,
+    encoder: Encoder,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    moments: RunningMoments | None,
+) -> History:
+    """Give every process the state of the first, which may come from a checkpoint that only that one can read."""
+    running = None if moments is None else moments.state()
+    weights, adam, history, running = ranks.broadcast((encoder.state_dict(), optimizer.state_dict(), history, running))
+    encoder.load_state_dict(weights)
+    optimizer.load_state_dict(adam)
+    if moments is not None:
+        moments.restore(running, encoder.weights[0].device)
     return history
 
 

@@ -35,6 +35,7 @@ LAYERS = {
     "baselines": 5,
     "report": 6,
     "experiments": 7,
+    "runs": 7,
     "bench": 7,
     "cli": 8,
 }

@@ -61,7 +61,7 @@ def test_resumed_equals_uninterrupted(graph, tmp_path, make, loss_nodes):
     class StopError(Exception):
         pass
 
-    def stop(step, terms):
+    def stop(step, terms, n_steps):
         if step == 4:
             raise StopError
 

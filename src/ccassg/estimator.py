@@ -132,7 +132,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         *,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 50,
-        on_step: Callable[[int, Terms], None] | None = None,
+        on_step: Callable[[int, Terms, int], None] | None = None,
     ) -> Self:
         """Train the encoder.
 
@@ -146,7 +146,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             File to save the run in now and then, and to continue it from.
         checkpoint_every : int
             Steps between two saves.
-        on_step : function of (step, terms), optional
+        on_step : function of (step, terms, n_steps), optional
             Called after every step.
         """
         graph = self._input(X, reset=True)

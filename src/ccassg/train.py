@@ -91,7 +91,7 @@ def train(
     *,
     checkpoint_path: Path | None = None,
     checkpoint_every: int = 50,
-    on_step: Callable[[int, Terms], None] | None = None,
+    on_step: Callable[[int, Terms, int], None] | None = None,
 ) -> History:
     """Train ``encoder`` in place on ``graph``; inside a `distributed.session`, together with the other processes.
 
@@ -107,7 +107,7 @@ def train(
         however many processes. Of several only the first reads and writes it.
     checkpoint_every : int
         Steps between two checkpoints.
-    on_step : function of (step, terms), optional
+    on_step : function of (step, terms, n_steps), optional
         Called after every step, for progress.
 
     Returns
@@ -140,7 +140,7 @@ def train(
         if saved is not None and ((step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps):
             checkpoint.save(saved, fingerprint, encoder, optimizer, history, moments)
         if on_step is not None:
-            on_step(step, terms)
+            on_step(step, terms, settings.n_steps)
     encoder.eval()
     return history
 

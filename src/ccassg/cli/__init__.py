@@ -1,7 +1,8 @@
 """The `ccassg` program: arguments and printing; no logic."""
 
-import ccassg.cli.datasets
-import ccassg.cli.reproduce
+from ccassg.cli import convert, datasets, demo, evaluate, fit, reproduce
 from ccassg.cli.app import app, main
 
+# Importing a module adds its commands to the application.
+COMMANDS = (demo, fit, evaluate, datasets, convert, reproduce)
 __all__ = ["app", "main"]

@@ -24,6 +24,11 @@ error_console = Console(stderr=True)
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the result to this file as JSON.")]
 
 
+def say(text: str) -> None:
+    """Print one line as it is: nothing in it is taken for markup."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def write_json(path: Path | None, result: Any) -> None:
     """Write a command's result where --json asked for it."""
     if path is not None:

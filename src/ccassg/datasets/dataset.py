@@ -94,7 +94,7 @@ class Dataset:
         if kind is None:
             kind = "random" if self.public_split is None else "public"
         if kind == "random":
-            return _random_split(self.y, seed)
+            return random_split(self.y, seed)
         if kind != "public":
             raise ValueError(f"kind must be 'public' or 'random', got {kind!r}")
         if self.public_split is None:
@@ -105,7 +105,8 @@ class Dataset:
         return f"Dataset({self.name}: {self.graph!r}, classes: {self.n_classes})"
 
 
-def _random_split(y: Indices, seed: int) -> Split:
+def random_split(y: npt.NDArray[Any], seed: int) -> Split:
+    """10 % of the labelled nodes to train on, 10 % to choose on, the rest to test on; seeded."""
     order = np.random.default_rng(seed).permutation(np.flatnonzero(y >= 0))
     tenth = len(order) // 10
     return Split(np.sort(order[:tenth]), np.sort(order[tenth : 2 * tenth]), np.sort(order[2 * tenth :]))

@@ -1,0 +1,111 @@
+"""`ccassg evaluate`, `ccassg similar` and `ccassg report`: look at embeddings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ccassg.cli.app import JsonFile, app, console, say, write_json
+
+EmbeddingsArgument = Annotated[
+    Path, typer.Argument(metavar="EMBEDDINGS", help="An embedding file, or a folder written by ccassg fit.")
+]
+LabelsOption = Annotated[Path | None, typer.Option("--labels", "-l", help="Table with ids and labels.")]
+
+
+@app.command()
+def evaluate(
+    embeddings: EmbeddingsArgument,
+    labels: LabelsOption = None,
+    label_column: Annotated[str | None, typer.Option(help="Column of the label table.")] = None,
+    id_column: Annotated[str | None, typer.Option(help="Column of the label table.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Random splits and probes.")] = 5,
+    json_file: JsonFile = None,
+) -> None:
+    """Score an embedding: diagnostics always; linear probe, k-means and nearest neighbours where there are labels.
+
+    Example: ccassg evaluate my-model --labels nodes.csv --label-column class
+    """
+    from ccassg import runs
+
+    z, ids, y, _ = runs.read_labelled(embeddings, labels, id_column=id_column, label_column=label_column)
+    result = runs.evaluate(z, y, seeds)
+    write_json(json_file, result)
+    found = result["diagnostics"]
+    say(f"{len(ids):,} nodes x {z.shape[1]} dimensions")
+    say(f"effective rank          {found['effective_rank']:.1f} of {z.shape[1]}")
+    say(f"mean |correlation|      {found['off_diagonal_correlation']:.3f} between dimensions")
+    say(f"uniformity              {found['uniformity']:.3f}")
+    for warning in found["warnings"]:
+        say(f"warning: {warning}")
+    if "probe" in result:
+        probe, clusters = result["probe"], result["clustering"]
+        say(f"linear probe            {100 * probe['accuracy']:.2f} ± {100 * probe['std']:.2f} % over {seeds} splits")
+        say(f"macro F1                {100 * _mean(probe['macro_f1']):.2f} %")
+        say(f"k-means                 NMI {_mean(clusters['nmi']):.3f}, ARI {_mean(clusters['ari']):.3f}")
+        say(f"10 nearest neighbours   {100 * result['knn']:.2f} %")
+    else:
+        say("no labels were given (--labels), so nothing was scored against them")
+
+
+@app.command()
+def similar(
+    embeddings: EmbeddingsArgument,
+    node: Annotated[str, typer.Argument(metavar="ID", help="The node's own id.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many.")] = 10,
+    metric: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
+    labels: LabelsOption = None,
+    json_file: JsonFile = None,
+) -> None:
+    """List the nodes whose embeddings are nearest to one node's.
+
+    Example: ccassg similar my-model 1110563 -k 5
+    """
+    from rich.table import Table
+
+    from ccassg import runs
+    from ccassg.io.search import most_similar
+
+    z, ids, y, class_names = runs.read_labelled(embeddings, labels)
+    position = runs.find_id(ids, node)
+    indices, scores = most_similar(z, position, k=min(k, len(z) - 1), metric=metric)
+    rows: list[dict[str, Any]] = [
+        {"id": ids[i].item() if hasattr(ids[i], "item") else ids[i], metric: round(float(score), 4)}
+        | ({} if y is None or class_names is None else {"label": class_names[y[i]] if y[i] >= 0 else None})
+        for i, score in zip(indices.ravel(), scores.ravel(), strict=True)
+    ]
+    write_json(json_file, rows)
+    table = Table(*rows[0], box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    console.print(table, markup=False, highlight=False)
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by ccassg fit.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    seeds: Annotated[int, typer.Option(min=1, help="Probes, where there are labels.")] = 5,
+) -> None:
+    """Write one self-contained page: map, curves, spectrum, probe, settings. It asks nothing of any host.
+
+    Example: ccassg report my-model -o report.html
+    """
+    from ccassg import runs
+    from ccassg.report import write_report
+
+    data = runs.page(run, seeds)
+    write_report(output, data)
+    say(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _cell(value: Any) -> Any:
+    from rich.text import Text
+
+    return Text("" if value is None else str(value))

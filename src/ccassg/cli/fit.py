@@ -1,0 +1,173 @@
+"""`ccassg fit` and `ccassg embed`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ccassg.cli.app import JsonFile, app, console, say, write_json
+from ccassg.cli.progress import steps
+
+GraphArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH", help="A dataset's name, an edge file, a folder with edges.* and nodes.*, or a store."
+    ),
+]
+FeaturesOption = Annotated[
+    Path | None, typer.Option("--features", "-f", help="Node table (CSV, Parquet) or matrix (.npy, .npz).")
+]
+LabelsOption = Annotated[Path | None, typer.Option("--labels", "-l", help="Label file; for evaluation only.")]
+IdsOption = Annotated[Path | None, typer.Option(help="Ids of a matrix's rows.")]
+ColumnOption = Annotated[str | None, typer.Option(help="Column of the edge file.")]
+NodeColumnOption = Annotated[str | None, typer.Option(help="Column of the node table.")]
+DirectedOption = Annotated[bool, typer.Option("--directed", help="Keep directions; by default edges go both ways.")]
+TextOption = Annotated[str, typer.Option(help="Free-text feature columns: refuse or hash.")]
+DataDirOption = Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")]
+
+
+@app.command()
+def fit(
+    graph: GraphArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="Folder for the model and embedding.")
+    ],
+    features: FeaturesOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = None,
+    source: ColumnOption = None,
+    target: ColumnOption = None,
+    weight: ColumnOption = None,
+    id_column: NodeColumnOption = None,
+    label_column: NodeColumnOption = None,
+    directed: DirectedOption = False,
+    text: TextOption = "refuse",
+    method: Annotated[str, typer.Option(help="cca-ssg or another system; see --list-methods.")] = "cca-ssg",
+    preset: Annotated[str | None, typer.Option(help="The paper's settings for this dataset.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="NAME=VALUE", help="One setting; may be repeated. See ccassg settings."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same bits.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    checkpoint_every: Annotated[int, typer.Option(min=1, help="Steps between two saves of an unfinished run.")] = 50,
+    data_dir: DataDirOption = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Learn embeddings of a graph: writes the model and embedding.parquet, one row per node under its own id.
+
+    An interrupted run continues when the same command is given again.
+
+    Example: ccassg fit edges.csv --features nodes.csv -o my-model
+    """
+    from ccassg import baselines, runs
+
+    started = time.perf_counter()
+    opened = runs.open_graph(
+        graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
+        id_column=id_column, label_column=label_column, directed=directed, text=text if text != "refuse" else None,
+    )  # fmt: skip
+    loaded = opened.loaded
+    say(f"{graph}: {loaded.graph!r}")
+    for note in loaded.notes:
+        say(f"note: {note}")
+    chosen = {"random_state": seed} | runs.parse_settings(settings or [])
+    if method == "cca-ssg":
+        chosen.setdefault("device", device)
+    model = baselines.make(method, preset, **chosen)
+    if baselines.METHODS[method].kind == "classifier":
+        raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
+    output.mkdir(parents=True, exist_ok=True)
+    _fit(model, loaded.graph, output / "checkpoint.safetensors", checkpoint_every, is_ours=method == "cca-ssg")
+    for reason in getattr(model, "reasons_", ()):
+        say(f"chose {reason}")
+    z = model.transform(loaded.graph)
+    provenance = runs.provenance(seed, time.perf_counter() - started) | {"method": method}
+    runs.save_run(output, model, opened, z, source=graph, provenance=provenance)
+    for leftover in output.glob("checkpoint.safetensors*"):
+        leftover.unlink()
+    say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
+    say(f"next: ccassg report {output} -o report.html")
+    write_json(
+        json_file, {"model": str(output), "graph": runs.counts(loaded.graph), "notes": list(loaded.notes)} | provenance
+    )
+
+
+@app.command()
+def embed(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder written by ccassg fit.")],
+    graph: GraphArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Embedding file: .parquet, .csv, .npy, .txt (word2vec) or .h5ad.")
+    ],
+    features: FeaturesOption = None,
+    ids: IdsOption = None,
+    source: ColumnOption = None,
+    target: ColumnOption = None,
+    weight: ColumnOption = None,
+    id_column: NodeColumnOption = None,
+    directed: DirectedOption = False,
+    text: TextOption = "refuse",
+    data_dir: DataDirOption = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Embed a graph with a trained model: nodes seen in training or not, one row each under its own id.
+
+    Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
+    """
+    from ccassg import baselines, runs
+    from ccassg.io.embeddings import write_embeddings
+
+    encoder = baselines.load(model)
+    record = runs.read_run(model) if (model / runs.RUN).exists() else {}
+    opened = runs.open_graph(
+        graph, data_dir=data_dir, features=features, ids=ids, source=source, target=target, weight=weight,
+        id_column=id_column, directed=directed, text=text if text != "refuse" else None, like=record.get("feature_names"),
+    )  # fmt: skip
+    loaded = opened.loaded
+    for note in loaded.notes:
+        say(f"note: {note}")
+    if record.get("structural") and graph != record.get("source"):
+        say(
+            "note: this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
+        )
+    z = encoder.transform(loaded.graph)
+    write_embeddings(output, z, loaded.graph.node_ids)
+    say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions")
+    write_json(json_file, {"output": str(output), "nodes": len(z), "dimensions": z.shape[1]})
+
+
+@app.command("settings")
+def list_settings(
+    method: Annotated[str, typer.Argument(help="A method's name.")] = "cca-ssg",
+) -> None:
+    """List what --set can change, with the defaults; and the methods there are.
+
+    Example: ccassg settings grace
+    """
+    from rich.table import Table
+
+    from ccassg import baselines, runs
+
+    table = Table("setting", "default", "meaning", box=None, pad_edge=False)
+    for name, default, meaning in runs.settings_of(baselines.get_class(method)):
+        table.add_row(name, repr(default), meaning)
+    console.print(table)
+    say(f"methods: {', '.join(baselines.METHODS)}")
+
+
+def _fit(model: Any, graph: Any, checkpoint: Path, every: int, *, is_ours: bool) -> None:
+    if not is_ours:
+        say(f"training {type(model).__name__} ...")
+        model.fit(graph)
+        return
+    with steps("training") as advance:
+        model.fit(
+            graph,
+            checkpoint=checkpoint,
+            checkpoint_every=every,
+            on_step=lambda step, terms, total: advance(step, total, f"loss {float(terms.loss):.2f}"),
+        )

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ccassg.io.edges import Edges, check_weights
 from ccassg.io.features import unique_ids
-from ccassg.io.files import PathLike, check_file, one_sentence, open_bytes, require_kind
+from ccassg.io.files import PathLike, check_file, growth_limit, one_sentence, open_bytes, require_kind
 from ccassg.io.ids import id_column
 from ccassg.io.tables import WEIGHT, FrameTable, listed, shown
 
@@ -121,6 +121,11 @@ class _Reader:
         keys = [key for key in self.keys if key in self.node_data]
         if not keys or not self.node_names:
             return None
+        if 8 * len(keys) * len(self.node_names) > growth_limit(self.name):
+            raise ValueError(
+                f"{self.name} spreads {len(keys):,} attributes over {len(self.node_names):,} nodes, out of proportion to its "
+                f"size; write features as .npz instead"
+            )
         columns = {"id": pa.array(self.node_names)}
         for key in keys:
             name = self.keys[key][0]

@@ -19,7 +19,7 @@ from ccassg.io.files import PathLike, check_file, is_gzip, one_sentence, open_by
 HEAD_BYTES = 1 << 22
 BLOCK_BYTES = 1 << 24
 PIECE_BYTES = 1 << 25
-MAX_COLUMNS = 100_000
+MAX_COLUMNS = 20_000
 # One row of a wide feature table must fit a block of the parser.
 MAX_LINE = BLOCK_BYTES // 2
 
@@ -38,12 +38,15 @@ class Layout:
         Whether the first line that is not a comment holds the names.
     n_skipped : int
         Comment and blank lines before it.
+    quoted : bool
+        Whether double quotes enclose cells; in whitespace text only if the first line has some.
     """
 
     delimiter: str
     names: tuple[str, ...]
     has_header: bool
     n_skipped: int
+    quoted: bool
 
 
 class TextTable:
@@ -83,7 +86,7 @@ class TextTable:
         )
         parse = pacsv.ParseOptions(
             delimiter=layout.delimiter,
-            quote_char=False if layout.delimiter == " " else '"',
+            quote_char='"' if layout.quoted else False,
             newlines_in_values=layout.delimiter != " ",
         )
         convert = pacsv.ConvertOptions(
@@ -150,7 +153,7 @@ class TextTable:
         with self._open() as file:
             lines: Iterable[str] = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
             if layout.delimiter == " ":
-                rows = ((i, _squeeze_line(line)) for i, line in enumerate(lines, 1))
+                rows = ((i, _squeeze_line(line, layout.quoted)) for i, line in enumerate(lines, 1))
                 kept = ((i, row) for i, row in rows if row)
                 yield from _without_header(kept, layout.has_header)
                 return
@@ -239,7 +242,7 @@ def _guess_layout(path: Path, header: bool | None, encoding: str, known_names: C
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise ValueError(f"{path}: column {name!r} appears {count} times in the header; rename all but one")
-    return Layout(delimiter, names, header, n_skipped)
+    return Layout(delimiter, names, header, n_skipped, delimiter != " " or '"' in first)
 
 
 def _wrong_encoding(path: Path, line: int, encoding: str) -> ValueError:
@@ -260,16 +263,19 @@ def _guess_delimiter(line: str, suffix: str) -> str:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    if delimiter == " ":
+    if delimiter == " " and '"' not in line:
         return line.split()
+    line = " ".join(line.split()) if delimiter == " " else line
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
     except (csv.Error, StopIteration):
         return [cell.strip() for cell in line.split(delimiter)]
 
 
-def _squeeze_line(line: str) -> list[str]:
-    return [] if line.lstrip()[:1] in ("#", "%") else line.split()
+def _squeeze_line(line: str, quoted: bool) -> list[str]:
+    if not line.strip() or line.lstrip()[0] in "#%":
+        return []
+    return _split(line, " ") if quoted else line.split()
 
 
 def _without_header(rows: Iterator[tuple[int, list[str]]], has_header: bool) -> Iterator[tuple[int, list[str]]]:

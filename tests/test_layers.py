@@ -25,6 +25,7 @@ LAYERS = {
     "products": 3,
     "step": 3,
     "sampling": 3,
+    "blocks": 3,
     "distributed": 3,
     "checkpoint": 4,
     "train": 4,

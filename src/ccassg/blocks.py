@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ccassg import sparse
 from ccassg.encoders import Encoder
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import atomic_path
-from ccassg.sampling import rows_of_features
+from ccassg.io.store import release
+from ccassg.sampling import Rows, neighbours, rows_of_features
+from ccassg.sparse import CSR
 
 BLOCK = 65_536
 # Activations up to this size stay in memory.
 SPILL_FROM = 2**28
-
-Source = Callable[[int, int], Tensor]
 
 
 @torch.no_grad()
@@ -70,32 +72,86 @@ def embed_blocks(
 
 def _embed_into(encoder: Encoder, graph: Graph, out: Array, block: int, folder: Path | None) -> None:
     """Layer after layer, the last one into ``out``."""
-    h: Any = rows_of_features(graph)
-    aggregate = _Aggregation(graph) if encoder.propagate else None
+    h: Tensor | Rows = rows_of_features(graph)
+    held: Any = graph.features  # the array behind ``h``
+    aggregation = _Aggregation(graph) if encoder.propagate else None
+    spans = [(start, min(start + block, graph.n_nodes)) for start in range(0, graph.n_nodes, block)]
     last = len(encoder.weights) - 1
     with contextlib.ExitStack() as files:
+        for i, weight in enumerate(encoder.weights):
+            result = out if i == last else files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
+            # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
+            multiply_first = isinstance(h, Rows) or weight.shape[0] > weight.shape[1]
+            if aggregation is not None and multiply_first:
+                product = files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
+                for start, stop in spans:
+                    product[start:stop] = _times(_rows(h, start, stop), weight).cpu()
+                    _forget(held, product)
+                h, held = torch.from_numpy(product), product
+            for start, stop in spans:
+                if aggregation is None:
+                    rows = _times(_rows(h, start, stop), weight)
+                elif multiply_first:
+                    rows = aggregation(h, start, stop).to(weight.device)
+                else:
+                    rows = _times(aggregation(h, start, stop), weight)
+                rows = rows + encoder.biases[i]
+                if i < last:
+                    rows = (encoder.norms[i](rows) if encoder.norms else rows).relu_()
+                result[start:stop] = rows.cpu()
+                _forget(held, result, graph.indices)
+            h, held = torch.from_numpy(result), result
 
-        def room(width: int) -> Array:
-            return files.enter_context(_scratch((graph.n_nodes, width), folder))
 
-        for i in range(last + 1):
-            width_in, width_out = encoder.weights[i].shape
-            result = out if i == last else room(width_out)
-            if aggregate is None:
-                _fill(
-                    result, block, lambda a, b, i=i, h=h: _finish(encoder, i, _rows(h, a, b) @ _weight(encoder, i)), h
-                )
-            elif isinstance(h, Tensor) and width_in <= width_out:
-                # The narrower side of the weight is the cheaper one to aggregate on.
-                _fill(
-                    result,
-                    block,
-                    lambda a, b, i=i, h=h: _finish(encoder, i, aggregate(h, a, b) @ _weight(encoder, i)),
-                    h,
-                )
-            else:
-                product = room(width_out)
-                _fill(product, block, lambda a, b, i=i, h=h: _rows(h, a, b) @ _weight(encoder, i), h)
-                y = torch.from_numpy(product)
-                _fill(result, block, lambda a, b, i=i, y=y: _finish(encoder, i, aggregate(y, a, b)), y)
-            h = torch.from_numpy(result)
+class _Aggregation:
+    """Rows of the normalised adjacency, with self-loops, times a matrix."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.received, sent = neighbours(graph)
+        self.left, self.right = (_degrees(rows, graph.n_nodes).rsqrt_() for rows in (self.received, sent))
+
+    def __call__(self, h: Any, start: int, stop: int) -> Tensor:
+        nodes = torch.arange(start, stop)
+        rows = self.received.rows(nodes)
+        values = rows.values if rows.values.numel() else torch.ones(rows.nnz)
+        a = sparse.add_self_loops(CSR(rows.indptr, rows.indices.long(), values, rows.shape))
+        a.indices[a.indptr[1:] - 1] = nodes
+        values = a.values * (self.left[start + sparse.row_ids(a)] * self.right[a.indices])
+        return sparse.multiply(a.with_values(values), h)
+
+
+def _degrees(rows: Rows, n: int) -> Tensor:
+    """Sum of the weights of every row, and 1 for its self-loop, shape (n,)."""
+    if rows.weights is None:
+        return (rows.indptr.diff() + 1).float()
+    sums = torch.ones(n)
+    for start in range(0, n, BLOCK):
+        nodes = torch.arange(start, min(start + BLOCK, n))
+        sums[nodes] += sparse.row_sums(rows.rows(nodes))
+    return sums
+
+
+def _rows(h: Tensor | Rows, start: int, stop: int) -> Tensor | CSR:
+    return h[start:stop] if isinstance(h, Tensor) else h.rows(torch.arange(start, stop))
+
+
+def _times(rows: Tensor | CSR, weight: Tensor) -> Tensor:
+    """Rows times a weight, on the weight's device."""
+    rows = rows.to(weight.device)
+    return sparse.multiply(rows, weight) if isinstance(rows, CSR) else rows @ weight
+
+
+def _forget(*arrays: Any) -> None:
+    """Keep pages of mapped files out of this process once a block is done."""
+    for array in arrays:
+        release(array)
+
+
+@contextlib.contextmanager
+def _scratch(shape: tuple[int, int], folder: Path | None) -> Iterator[Array]:
+    """A float32 array, in memory if it is small and in a temporary file otherwise."""
+    if 4 * shape[0] * shape[1] <= SPILL_FROM:
+        yield np.empty(shape, np.float32)
+        return
+    with tempfile.TemporaryFile(dir=folder) as file:
+        yield np.memmap(file, np.float32, "w+", shape=shape)

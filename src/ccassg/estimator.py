@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ccassg import defaults, modelfile, train
+from ccassg.blocks import embed_blocks
 from ccassg.encoders import Encoder
 from ccassg.graph import Graph, as_graph
 from ccassg.loss import Objective, Terms
@@ -53,6 +54,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Drop the two directions of an undirected edge together. The released code of the paper does not.
     loss_nodes : int or None
         Compute the loss on this many random nodes each step: an approximation, faster. None uses all.
+    batch_nodes : int or None
+        Train on batches of so many random nodes and the neighbours they receive from, each step on the next one: for graphs
+        whose activations do not fit into memory. None takes the whole graph at every step.
+    max_neighbors : int or None
+        In batches, let a node aggregate over about so many random neighbours, scaled up to stand for all. None takes all.
     augmentations : sequence of functions (graph, seed, step, view) -> graph
         Further augmentations, applied before edges are dropped and columns masked.
     invariance : float
@@ -93,6 +99,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         weight_decay: float = 0.0,
         drop_both_directions: bool = False,
         loss_nodes: int | None = None,
+        batch_nodes: int | None = None,
+        max_neighbors: int | None = None,
         augmentations: tuple[train.Augmentation, ...] = (),
         invariance: float = 1.0,
         random_state: Any = None,
@@ -110,6 +118,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.weight_decay = weight_decay
         self.drop_both_directions = drop_both_directions
         self.loss_nodes = loss_nodes
+        self.batch_nodes = batch_nodes
+        self.max_neighbors = max_neighbors
         self.augmentations = augmentations
         self.invariance = invariance
         self.random_state = random_state
@@ -176,10 +186,16 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_features_in_ = graph.n_features
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[np.float32]:
-        """Embed the nodes of any graph with the same features, seen or not, (n, d)."""
+    def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
+        """Embed the nodes of any graph with the same features, seen or not, (n, d).
+
+        With ``out``, a ``.npy`` file to make, the embedding is computed in blocks and comes back memory-mapped: for graphs
+        whose activations do not fit into memory.
+        """
         check_is_fitted(self)
         graph = self._input(X, reset=False)
+        if out is not None:
+            return embed_blocks(self.encoder_, graph, out)
         return train.embed(self.encoder_, graph).cpu().numpy()
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float32]:
@@ -259,8 +275,13 @@ def _check(chosen: dict[str, Any], graph: Graph, seed: int) -> train.Settings:
         value = chosen[name]
         if not isinstance(value, (int, float, np.number)) or not 0 <= value < float("inf"):
             raise ValueError(f"{name} must be a finite number, at least 0, got {value!r}")
-    if chosen["loss_nodes"] is not None:
-        _require_count("loss_nodes", chosen["loss_nodes"], least=2)
+    for name, least in (("loss_nodes", 2), ("batch_nodes", 2), ("max_neighbors", 1)):
+        if chosen[name] is not None:
+            _require_count(name, chosen[name], least=least)
+    if chosen["batch_nodes"] and (chosen["loss_nodes"] or chosen["augmentations"]):
+        raise ValueError("batch_nodes goes with neither loss_nodes nor augmentations; leave out one or the other")
+    if chosen["max_neighbors"] and not chosen["batch_nodes"]:
+        raise ValueError("max_neighbors is for batches; give batch_nodes as well, or leave it out")
     return train.Settings(
         n_steps=int(chosen["n_steps"]),
         learning_rate=float(chosen["learning_rate"]),
@@ -270,6 +291,8 @@ def _check(chosen: dict[str, Any], graph: Graph, seed: int) -> train.Settings:
         feature_mask_rate=_rates("feature_mask_rate", chosen["feature_mask_rate"]),
         drop_both_directions=bool(chosen["drop_both_directions"]),
         loss_nodes=int(chosen["loss_nodes"] or 0),
+        batch_nodes=int(chosen["batch_nodes"] or 0),
+        max_neighbors=int(chosen["max_neighbors"] or 0),
         seed=seed,
         augmentations=tuple(chosen["augmentations"]),
     )

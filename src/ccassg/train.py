@@ -151,8 +151,6 @@ def _prepare(
     """Where a step's views come from, and what computes it: the whole graph, batches of it, or this process' part."""
     objective, total = settings.objective, no_sharing if ranks is None else ranks.total
     if settings.batch_nodes:
-        if settings.loss_nodes or settings.augmentations:
-            raise ValueError("batch_nodes goes with neither loss_nodes nor augmentations; leave out one or the other")
         shard, n_shards = (0, 1) if ranks is None else (ranks.rank, ranks.size)
         batches = BatchViews(graph, encoder, settings, shard=shard, n_shards=n_shards)
         moments = RunningMoments()

@@ -204,4 +204,4 @@ def check_labels(y: npt.ArrayLike, n_nodes: int) -> Array:
 def _sparse_csr(indptr: Tensor, indices: Tensor, values: Tensor, shape: Any) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
-        return torch.sparse_csr_tensor(indptr, indices, values, size=tuple(shape))
+        return torch.sparse_csr_tensor(indptr, indices, values, size=tuple(shape), check_invariants=False)

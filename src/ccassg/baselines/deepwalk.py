@@ -82,6 +82,10 @@ class DeepWalk(Embedder):
             return []
         if graph.features is None:
             raise ValueError("add_features=True needs a graph with features; pass features=, or set it to False")
+        if graph.n_features != self.n_features_in_:
+            raise ValueError(
+                f"the graph has {graph.n_features} features, but DeepWalk was fitted on {self.n_features_in_}"
+            )
         return [dense(graph.features)]
 
     def _state(self) -> dict[str, Any]:

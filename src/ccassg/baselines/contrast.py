@@ -1,10 +1,10 @@
-"""The contrast of GRACE and GCA: every node of one view against every node of both, in blocks of rows.
+"""The contrast of GRACE and GCA: every node of a view against every node of both, in tiles.
 
-    l(u_i, v_i) = -s(u_i, v_i) / t + log( sum_j exp(s(u_i, v_j) / t) + sum_{j != i} exp(s(u_i, u_j) / t) )
+    L = mean_i ( -s(i, i') / t + log sum_{j != i} exp(s(i, j) / t) )
 
-where s is the cosine and t the temperature; the loss is the mean over all nodes and both directions. An N x N matrix
-of Coauthor Physics takes 4.8 GB and autograd would keep eight; here a block of rows is alive at a time, and its part of the
-gradient is added up before the next one.
+where i and j run over the 2n rows of both views, i' is the same node in the other view, s the cosine and t the temperature.
+All pairs of Coauthor Physics take 19 GB, and autograd would keep several copies; here a tile is alive at a time, each pair is
+computed once for both of its ends, and the gradient is formed along with the loss.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ccassg import augment
 from ccassg.baselines.encoder import projector
 from ccassg.baselines.two_views import TwoViewEmbedder, View
 
-BLOCK_ENTRIES = 4_000_000
+TILE_ROWS = 2048
+# Below this many pairs the exponentials of the first pass are kept for the second (a quarter of a gigabyte).
+KEEP_PAIRS = 64_000_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,48 +64,46 @@ class ContrastiveEmbedder(TwoViewEmbedder):
 
 def contrast(z1: Tensor, z2: Tensor, temperature: float) -> Tensor:
     """The loss of two views (n, d), a scalar, differentiable in both."""
-    loss: Tensor = _Contrast.apply(functional.normalize(z1), functional.normalize(z2), temperature)
+    loss: Tensor = _Contrast.apply(functional.normalize(torch.cat([z1, z2])), temperature)
     return loss
 
 
 class _Contrast(torch.autograd.Function):
-    """Loss of unit vectors; the gradient is computed with it, as the loss is a scalar."""
+    """Loss of unit vectors (2n, d), the two views one above the other."""
 
     @staticmethod
-    def forward(ctx: Any, u1: Tensor, u2: Tensor, temperature: float) -> Tensor:
-        gradients = (torch.zeros_like(u1), torch.zeros_like(u2))
-        scale = 1 / (2 * len(u1))  # mean over nodes and directions
-        positive = (u1 * u2).sum(1) / temperature
-        loss = -2 * positive.sum()
-        loss += _one_direction(u1, u2, temperature, gradients[0], gradients[1])
-        loss += _one_direction(u2, u1, temperature, gradients[1], gradients[0])
-        for gradient, other in zip(gradients, (u2, u1), strict=True):
-            gradient.sub_(other, alpha=2).mul_(scale / temperature)
-        ctx.save_for_backward(*gradients)
-        return loss * scale
+    def forward(ctx: Any, u: Tensor, temperature: float) -> Tensor:
+        n = len(u)
+        rows = [slice(start, min(start + TILE_ROWS, n)) for start in range(0, n, TILE_ROWS)]
+        upper = [(a, b) for i, a in enumerate(rows) for b in rows[i:]]
+
+        def tile(a: slice, b: slice) -> Tensor:
+            # Cosines are at most 1, so subtracting 1 / t keeps every exponential in range.
+            e = (u[a] @ u[b].T).sub_(1).div_(temperature).exp_()
+            if a == b:
+                e.diagonal().zero_()
+            return e
+
+        sums, kept = u.new_zeros(n), []
+        for a, b in upper:
+            e = tile(a, b)
+            sums[a] += e.sum(1)
+            if a != b:
+                sums[b] += e.sum(0)
+            if n * n / 2 <= KEEP_PAIRS:
+                kept.append(e)
+        # d/du_i = 1 / (n t) ( sum_j E_ij (1 / r_i + 1 / r_j) u_j - 2 u_i' ), with r the sums of the rows of E.
+        gradient, inverse = torch.zeros_like(u), 1 / sums
+        for k, (a, b) in enumerate(upper):
+            e = kept[k] if kept else tile(a, b)
+            e *= inverse[a].unsqueeze(1) + inverse[b]
+            gradient[a] += e @ u[b]
+            if a != b:
+                gradient[b] += e.T @ u[a]
+        partner = u.roll(n // 2, 0)
+        ctx.save_for_backward((gradient - 2 * partner) / (n * temperature))
+        return (sums.log() + (1 - (u * partner).sum(1)) / temperature).mean()
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
-        first, second = ctx.saved_tensors
-        return grads[0] * first, grads[0] * second, None
-
-
-def _one_direction(u: Tensor, v: Tensor, temperature: float, grad_u: Tensor, grad_v: Tensor) -> Tensor:
-    """Sum over i of the logarithm; adds temperature times its gradient to ``grad_u`` and ``grad_v``."""
-    n = len(u)
-    total = u.new_zeros(())
-    block = max(1, BLOCK_ENTRIES // n)
-    for start in range(0, n, block):
-        rows = u[start : start + block]
-        # Cosines are at most 1, so subtracting 1 / t keeps every exponential in range.
-        within = (rows @ u.T).sub_(1).div_(temperature).exp_()
-        within.diagonal(offset=start).zero_()
-        between = (rows @ v.T).sub_(1).div_(temperature).exp_()
-        sums = within.sum(1) + between.sum(1)
-        total += sums.log().sum() + len(rows) / temperature
-        within /= sums.unsqueeze(1)
-        between /= sums.unsqueeze(1)
-        grad_u[start : start + block] += within @ u + between @ v
-        grad_u += within.T @ rows
-        grad_v += between.T @ rows
-    return total
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return grads[0] * ctx.saved_tensors[0], None

@@ -19,9 +19,9 @@ from ccassg.report import style
 # Objective, and how its embeddings are normalised: rows onto the circle, or columns to variance 1.
 CASES = {
     "alignment": "complete collapse:\nalignment alone",
-    "alignment and uniformity": "no collapse on the circle:\nalignment and uniformity",
+    "alignment and uniformity": "even on the circle:\nalignment, uniformity",
     "invariance": "dimensional collapse:\ninvariance alone",
-    "invariance and decorrelation": "no collapse:\ninvariance and decorrelation",
+    "invariance and decorrelation": "no collapse:\nwith decorrelation",
 }
 N_POINTS, N_CLASSES, INPUT_DIM, HIDDEN_DIM = 300, 3, 8, 32
 

@@ -1,0 +1,116 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ccassg.experiments import runner
+from ccassg.experiments.records import Records, key_of
+
+TINY = {"encoder": "gcn", "n_layers": 1, "hidden_dim": 8, "embedding_dim": 8, "n_steps": 2, "decorrelation": 1e-3}
+
+
+def tiny(seed, **changes):
+    return {
+        "task": "node-classification",
+        "method": "cca-ssg",
+        "dataset": "cora",
+        "settings": TINY | {"edge_drop_rate": 0.1, "feature_mask_rate": 0.1} | changes,
+        "probe": {"epochs": 3},
+        "splits": [{"kind": "public"}],
+        "seed": seed,
+    }
+
+
+@pytest.fixture
+def crew(monkeypatch, fake):
+    """Instead of workers: runs are done at once, those with seed 13 fail."""
+    done = []
+
+    def do(self, run):
+        done.append(run["seed"])
+        return {"error": "bad luck"} if run["seed"] == 13 else {"record": fake(run)}
+
+    monkeypatch.setattr(runner._Crew, "do", do)
+    return done
+
+
+def test_finished_runs_are_not_repeated(tmp_path, crew):
+    records = Records(tmp_path)
+    assert runner.carry_out([tiny(0), tiny(1), tiny(0)], records) == 2
+    assert runner.carry_out([tiny(2), tiny(1)], Records(tmp_path)) == 1
+    assert sorted(crew) == [0, 1, 2]
+    assert runner.missing([tiny(0), tiny(7), tiny(7)], Records(tmp_path)) == [tiny(7)]
+
+
+def test_progress_counts_down(tmp_path, crew):
+    seen = []
+    runner.carry_out([tiny(seed) for seed in range(4)], Records(tmp_path), on_run=seen.append)
+    assert [p.n_done for p in seen] == [1, 2, 3, 4]
+    assert {p.n_runs for p in seen} == {4}
+    assert [p.seconds_left for p in seen] == [9.0, 6.0, 3.0, 0.0]  # 2 s each, and one to start
+
+
+def test_two_jobs_take_half_the_time(tmp_path, crew):
+    seen = []
+    runner.carry_out([tiny(seed) for seed in range(4)], Records(tmp_path), jobs=2, on_run=seen.append)
+    assert seen[0].seconds_left == 4.5
+
+
+def test_a_failed_run_does_not_stop_the_others(tmp_path, crew):
+    records = Records(tmp_path)
+    with pytest.raises(runner.FailedRunsError, match=r"1 of 3 runs failed:\ncca-ssg on cora, seed 13: bad luck"):
+        runner.carry_out([tiny(13), tiny(1), tiny(2)], records)
+    assert len(records) == 2
+
+
+def test_missing_files_and_bad_jobs_are_told_before_anything_runs(tmp_path, crew, monkeypatch):
+    monkeypatch.setenv("CCASSG_CACHE", str(tmp_path))
+    monkeypatch.delenv("CCASSG_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match="ccassg datasets fetch pubmed"):
+        runner.carry_out([tiny(0), tiny(1) | {"dataset": "pubmed"}], Records(tmp_path))
+    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
+        runner.carry_out([tiny(0)], Records(tmp_path), jobs=0)
+    assert crew == []
+
+
+def test_a_worker_that_dies_is_explained(tmp_path):
+    with pytest.raises(runner.FailedRunsError, match="there is no task 'dancing'"):
+        runner.carry_out([tiny(0) | {"task": "dancing"}], Records(tmp_path))
+    assert "killed, most likely for want of memory" in runner._why(-9, "")
+    assert runner._why(3, "a\nlast words\n") == "the process ended with code 3: last words"
+
+
+def toy(case):
+    settings = {"n_steps": 2, "learning_rate": 1e-2, "noise": 0.5}
+    return {"task": "collapse", "dataset": "toy", "case": case, "settings": settings, "seed": 0}
+
+
+RUNS = [toy("invariance"), toy("alignment")]
+
+
+def test_a_killed_runner_continues_where_it_was(tmp_path):
+    script = (
+        "from test_runner import RUNS; from ccassg.experiments import runner, Records\n"
+        f"runner.carry_out(RUNS, Records({str(tmp_path)!r}))"
+    )
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen([sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": path})
+    file = tmp_path / "toy.jsonl"
+    while process.poll() is None and not (file.exists() and b"\n" in file.read_bytes()):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = file.read_bytes()
+    n_before = before.count(b"\n")
+    assert n_before >= 1
+    file.write_bytes(before + b'{"key": "half a li')
+
+    records = Records(tmp_path)
+    assert len(records) == n_before
+    assert runner.carry_out(RUNS, records) == len(RUNS) - n_before
+    assert file.read_bytes().startswith(before)
+    assert [key_of(r["run"]) for r in Records(tmp_path)] == [key_of(run) for run in RUNS]
+    assert len(file.read_text().splitlines()) == len(RUNS)

@@ -19,7 +19,7 @@ from ccassg.blocks import embed_blocks
 from ccassg.encoders import Encoder
 from ccassg.graph import Graph, as_graph
 from ccassg.loss import Objective, Terms
-from ccassg.presets import PRESETS
+from ccassg.presets import FAST, PRESETS
 
 Auto = Literal["auto"]
 Rate = float | tuple[float, float]
@@ -131,9 +131,10 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         ``"cora-fast"`` and so on name the quickest variant that keeps the accuracy (see ``loss_nodes``).
         """
-        if name not in PRESETS:
-            raise ValueError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
-        return cls(**(PRESETS[name] | changes))
+        base, _, variant = name.partition("-")
+        if base not in PRESETS or variant not in ("", "fast"):
+            raise ValueError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}, each also as NAME-fast")
+        return cls(**(PRESETS[base] | (FAST[base] if variant else {}) | changes))
 
     def fit(
         self,
@@ -160,10 +161,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Called after every step.
         """
         graph = self._input(X, reset=True)
-        seed = _seed(self.random_state)
-        chosen, reasons = defaults.choose(graph, self.get_params(deep=False), has_edges=not self._plain(X))
-        settings = _check(chosen, graph, seed)
-        encoder = _build(chosen, graph, seed).to(self.device)
+        settings, encoder = self.prepare(graph, has_edges=not self._plain(X))
         start = time.perf_counter()
         history = train.train(
             encoder,
@@ -180,11 +178,17 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "invariance": history.invariance,
             "decorrelation": history.decorrelation,
         }
-        self.settings_ = chosen | {"random_state": seed}
-        self.reasons_ = reasons
         self.n_parameters_ = encoder.n_parameters
         self.n_features_in_ = graph.n_features
         return self
+
+    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[train.Settings, Encoder]:
+        """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
+        seed = _seed(self.random_state)
+        chosen, reasons = defaults.choose(graph, self.get_params(deep=False), has_edges=has_edges)
+        settings = _check(chosen, graph, seed)
+        self.settings_, self.reasons_ = chosen | {"random_state": seed}, reasons
+        return settings, _build(chosen, graph, seed).to(self.device)
 
     def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).

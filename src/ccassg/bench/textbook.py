@@ -5,6 +5,7 @@ Dense features, cloned and masked; `torch.sparse` products for the aggregation; 
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -28,7 +29,7 @@ class Textbook:
         self.rows = torch.as_tensor(coo.row, dtype=torch.int64).to(device)
         self.cols = torch.as_tensor(coo.col, dtype=torch.int64).to(device)
         dims = [graph.n_features] + [settings["hidden_dim"]] * (settings["n_layers"] - 1) + [settings["embedding_dim"]]
-        self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in zip(dims[:-1], dims[1:], strict=True)]).to(device)
+        self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in itertools.pairwise(dims)]).to(device)
         self.norm = nn.BatchNorm1d(settings["hidden_dim"]).to(device) if settings["encoder"] == "mlp" else None
         parameters = [*self.layers.parameters(), *(self.norm.parameters() if self.norm else ())]
         self.optimizer = torch.optim.Adam(parameters, lr=settings["learning_rate"])

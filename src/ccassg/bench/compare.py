@@ -1,0 +1,161 @@
+"""Ours against the textbook, side by side: one run, contestants taking turns, each in a process of its own.
+
+Turns are short, so load on the machine hits all alike; the figures to trust are ratios, not seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from ccassg.datasets import DATASETS
+from ccassg.presets import PRESETS
+
+KINDS = ("textbook", "exact", "fast", "gemm")
+GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+Say = Callable[[str], None]
+
+
+def compare(
+    datasets: Sequence[str] = tuple(DATASETS),
+    *,
+    rounds: int = 7,
+    threads: int = 2,
+    device: str = "cpu",
+    say: Say = lambda text: None,
+) -> list[dict[str, Any]]:
+    """Median step time, whole fit, peak memory and ratios on each dataset.
+
+    Parameters
+    ----------
+    datasets : names
+    rounds : int
+        Steps that each contestant takes, one at a time, in turn; one more goes before as a warm-up.
+    threads : int
+        Of each contestant.
+    device : str
+    say : function of str
+        Called with a line after each dataset.
+
+    Returns
+    -------
+    list of dict
+        One per dataset.
+    """
+    results = []
+    for name in datasets:
+        base = {"dataset": name, "threads": threads, "device": device}
+        with ExitStack() as stack:
+            workers = {kind: stack.enter_context(_worker(base | {"kind": kind})) for kind in KINDS}
+            times: dict[str, list[float]] = {kind: [] for kind in KINDS}
+            for turn in range(rounds + 1):
+                for kind, worker in workers.items():
+                    reply = worker.steps(3 if kind == "gemm" else 1)
+                    if turn:  # the first turn warms caches, buffers and the allocator
+                        times[kind] += reply["seconds"]
+            results.append(_summary(name, workers, times))
+        say(describe(results[-1]))
+    return results
+
+
+def growth(
+    sizes: Sequence[int] = GROWTH,
+    *,
+    rounds: int = 3,
+    threads: int = 2,
+    device: str = "cpu",
+    say: Say = lambda text: None,
+) -> dict[str, Any]:
+    """Step time and memory on synthetic graphs of growing size and fixed degree, with their slopes in log-log."""
+    rows = []
+    for nodes in sizes:
+        job = {"kind": "exact", "nodes": nodes, "threads": threads, "device": device}
+        with _worker(job) as worker:
+            worker.steps(1)
+            reply = worker.steps(rounds)
+        row = {"nodes": nodes, "step_seconds": min(reply["seconds"]), "peak_memory": reply["peak_memory"]}
+        rows.append(row)
+        say(f"{nodes:>9,} nodes: {1e3 * row['step_seconds']:8.1f} ms per step, {row['peak_memory'] / 1e6:7.0f} MB")
+    return {
+        "rows": rows,
+        "time_exponent": _slope(rows, "step_seconds"),
+        "memory_exponent": _slope(rows, "peak_memory"),
+    }
+
+
+def describe(row: dict[str, Any]) -> str:
+    """One dataset's figures in a line."""
+    ours, fast = row["exact"], row["fast"]
+    return (
+        f"{row['dataset']:<10} textbook {1e3 * row['textbook']['step_seconds']:8.1f} ms; "
+        f"exact {1e3 * ours['step_seconds']:7.1f} ms ({ours['ratio']:.1f}x), {100 * ours['gemm_fraction']:.0f} % of the "
+        f"multiply rate; fast {1e3 * fast['step_seconds']:7.1f} ms ({fast['ratio']:.1f}x); memory "
+        f"{row['textbook']['peak_memory'] / 1e6:.0f}, {ours['peak_memory'] / 1e6:.0f}, {fast['peak_memory'] / 1e6:.0f} MB"
+    )
+
+
+class _Worker:
+    """A contestant's process: ask it for steps."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        command = [sys.executable, "-m", "ccassg.bench.worker", json.dumps(job)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.facts = self._read()
+
+    def steps(self, n: int) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{n}\n")
+        self.process.stdin.flush()
+        self.facts |= (reply := self._read())
+        return reply
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a benchmark process ended with code {self.process.wait()}")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+
+@contextmanager
+def _worker(job: dict[str, Any]) -> Iterator[_Worker]:
+    worker = _Worker(job)
+    try:
+        yield worker
+    finally:
+        worker.process.kill()
+        worker.process.communicate()
+
+
+def _summary(name: str, workers: dict[str, _Worker], times: dict[str, list[float]]) -> dict[str, Any]:
+    medians = {kind: statistics.median(values) for kind, values in times.items()}
+    rate = workers["gemm"].facts["flop"] / medians["gemm"]
+    n_steps = PRESETS[name]["n_steps"]
+    row: dict[str, Any] = {"dataset": name, "gemm_flop_per_second": rate, "n_steps": n_steps}
+    for kind in ("textbook", "exact", "fast"):
+        facts = workers[kind].facts
+        row[kind] = {
+            "step_seconds": medians[kind],
+            "all_step_seconds": times[kind],
+            # Set-up as measured, plus the preset's number of steps at the median: what a whole fit takes.
+            "fit_seconds": facts["setup_seconds"] + n_steps * medians[kind],
+            "peak_memory": facts["peak_memory"],
+            "ratio": medians["textbook"] / medians[kind],
+        }
+        if "flop" in facts:
+            row[kind]["gemm_fraction"] = facts["flop"] / medians[kind] / rate
+    return row
+
+
+def _slope(rows: list[dict[str, Any]], key: str) -> float:
+    x = np.log([row["nodes"] for row in rows])
+    y = np.log([row[key] for row in rows])
+    return float(np.polyfit(x, y, 1)[0])

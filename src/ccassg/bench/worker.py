@@ -1,0 +1,117 @@
+"""One contestant in a process of its own: takes steps when told to, and says how long each took.
+
+    python -m ccassg.bench.worker '{"kind": "exact", "dataset": "cora", "threads": 2, "device": "cpu"}'
+
+reads a number of steps per line and answers one JSON object per line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ccassg.bench.textbook import Textbook
+from ccassg.datasets import load_dataset, stochastic_block_graph
+from ccassg.encoders import Encoder
+from ccassg.estimator import CCASSG
+from ccassg.experiments.provenance import peak_memory
+from ccassg.graph import Graph
+from ccassg.presets import FAST, PRESETS
+from ccassg.step import ExactStep
+from ccassg.train import Views
+
+# The product whose rate stands for the machine's: as large as those of the exact step, but cheap to repeat.
+GEMM_SHAPE = (8192, 512, 512)
+
+
+def contestant(job: dict[str, Any]) -> tuple[Callable[[], object], dict[str, Any]]:
+    """A function that takes one step, and what there is to say about it."""
+    if job["kind"] == "gemm":
+        n, k, m = GEMM_SHAPE
+        a, b, out = torch.rand(n, k), torch.rand(k, m), torch.empty(n, m)
+        return lambda: torch.mm(a, b, out=out), {"flop": 2 * n * k * m}
+    graph, settings = load_job(job)
+    if job["kind"] == "textbook":
+        return Textbook(graph, settings, device=job["device"]).step, {}
+    model = CCASSG(**settings, random_state=0, device=job["device"])
+    run, encoder = model.prepare(graph)
+    views = Views(graph, encoder, run, torch.device(job["device"]))
+    compute = ExactStep(encoder, run.objective)
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=run.learning_rate, fused=True)
+    count = iter(range(10**9))
+
+    def step() -> None:
+        compute(*views(next(count)))
+        optimizer.step()
+
+    return step, {"flop": needed_flop(graph, encoder, run.loss_nodes, settings)}
+
+
+def load_job(job: dict[str, Any]) -> tuple[Graph, dict[str, Any]]:
+    """The graph of a job and the estimator's settings on it."""
+    if job.get("nodes"):
+        data = stochastic_block_graph(
+            job["nodes"], n_classes=10, mean_degree=10.0, homophily=0.8, n_features=128, seed=0, sparse_features=False
+        )
+        settings = PRESETS["cora"] | {"hidden_dim": 128, "embedding_dim": 128, "feature_mask_rate": 0.2}
+        return data.graph, settings
+    name = job["dataset"]
+    fast = FAST[name] if job["kind"] == "fast" else {}
+    return load_dataset(name).graph, PRESETS[name] | fast
+
+
+def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[str, Any]) -> float:
+    """Floating-point operations of the dense products that the formulation needs, per step.
+
+    The Gram formulation: three symmetric Grams (5/8 of a product each) and three products of n x h x h, and twelve of
+    h x h x d. One layer: two Grams and two products of n x d x d. Dense features: the share of X W and of its gradient that
+    is left when columns kept by both views are multiplied once. Sparse products are not counted.
+    """
+    n = loss_nodes or graph.n_nodes
+    dims = encoder.dims
+    if len(dims) == 2:
+        total = (2 * 5 / 8 + 2) * 2 * n * dims[-1] ** 2
+    else:
+        h, d = dims[-2], dims[-1]
+        total = (3 * 5 / 8 + 3) * 2 * n * h * h + 12 * 2 * h * h * d
+    features = graph.features
+    assert features is not None
+    dense = not hasattr(features, "nnz") or features.nnz / (features.shape[0] * features.shape[1]) >= 0.2
+    if dense:
+        rate = settings["feature_mask_rate"]
+        kept = 1 - rate * rate
+        total += 2 * kept * 2 * graph.n_nodes * dims[0] * dims[1]
+    return total
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    job = json.loads(sys.argv[1])
+    torch.set_num_threads(job["threads"])
+    started = time.perf_counter()
+    step, facts = contestant(job)
+    answer(facts | {"setup_seconds": time.perf_counter() - started})
+    for line in sys.stdin:
+        seconds = []
+        for _ in range(int(line)):
+            began = time.perf_counter()
+            step()
+            if job["device"] != "cpu":
+                torch.cuda.synchronize()
+            seconds.append(time.perf_counter() - began)
+        answer({"seconds": seconds, "peak_memory": peak_memory()})
+
+
+def answer(value: dict[str, Any]) -> None:
+    """One line of JSON to whoever asked."""
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

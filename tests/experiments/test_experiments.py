@@ -122,6 +122,6 @@ def test_information_agrees_with_the_paper_on_made_up_records(tmp_path, fake):
         records.add(fake(run))
     rows = experiment.draw(records, experiment.plan(), tmp_path).tables["agreement"]
     # In the made-up records all rises with the step but the decorrelation loss, which falls.
-    claims = {name.split(":")[0]: value for name, value in rows[0].items()}
+    claims = rows[0]
     assert claims["Proposition 1"] == claims["Proposition 2"] == 1
     assert claims["Theorem 2"] == -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings, verdict
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run, unpack
 from ccassg.report import style
@@ -45,7 +45,10 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
         for panel, record in zip(PANELS, done, strict=True)
     ]
     notes = f"The pictures show {N_COLUMNS} evenly spaced dimensions; the numbers are of all."
-    return Drawn({"": rows}, figures=("correlation",), notes=notes)
+    values = {d: [record["result"]["off_diagonal_correlation"] for record in done] for d, done in found.items()}
+    holds = {dataset: without > 2 * max(raw, with_) for dataset, (raw, without, with_) in values.items()}
+    statement = "Without the decorrelation term dimensions become correlated, at least twice as much as with it or in the features"
+    return Drawn({"": rows}, figures=("correlation",), notes=f"{notes}\n\n{verdict(statement, holds)}")
 
 
 def _run(dataset: str, panel: str) -> Run:

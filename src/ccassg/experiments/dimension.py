@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ccassg.experiments import sweep
-from ccassg.experiments.experiment import Drawn, Experiment, Plan
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, verdict
 from ccassg.experiments.records import Records, Run
 
 VALUES = (32, 64, 128, 256, 512, 1024, 2048)
@@ -32,7 +32,16 @@ def runs(plan: Plan) -> list[Run]:
 
 def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     """Table and curves."""
-    return sweep.draw(records, plan, figures, values, change, name="dimension", label="width D")
+    return sweep.draw(records, plan, figures, values, change, name="dimension", label="width D", finding=finding)
+
+
+def finding(means: dict[str, dict[int, float]]) -> str:
+    """Whether wide is better than narrow, and too wide worse."""
+    holds = {}
+    for dataset, by_value in means.items():
+        best = max(by_value, key=lambda width: by_value[width])
+        holds[dataset] = 256 <= best < max(by_value)
+    return verdict("Accuracy rises with the width up to some hundreds of dimensions and falls beyond", holds)
 
 
 EXPERIMENT = Experiment(

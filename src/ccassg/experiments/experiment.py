@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ccassg.baselines import METHODS, make
+from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
 from ccassg.presets import PRESETS, PROBES
 
@@ -153,9 +154,23 @@ def count_note(counts: Iterable[int]) -> str:
     return f"Mean and standard deviation over {min(some)} to {max(some)} runs."
 
 
+def verdict(statement: str, holds: Mapping[str, bool | str]) -> str:
+    """A sentence on a statement of the paper: on which datasets it is confirmed, on which contradicted, or another word."""
+    words: dict[str, list[str]] = {}
+    for dataset, held in holds.items():
+        word = held if isinstance(held, str) else "confirmed" if held else "contradicted"
+        words.setdefault(word, []).append(TITLES[dataset])
+    parts = [f"{word} on {_enumerate(names)}" for word, names in words.items()]
+    return f"**Finding.** {statement}: {', '.join(parts)}."
+
+
 def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:
     """Test accuracies in percent, one per record."""
     return [100 * record["result"]["test_accuracy"][split] for record in records]
+
+
+def _enumerate(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 @functools.cache

@@ -29,7 +29,15 @@ def runs(plan: Plan, values: Values, change: Change) -> list[Run]:
 
 
 def draw(
-    records: Records, plan: Plan, figures: Path, values: Values, change: Change, *, name: str, label: str
+    records: Records,
+    plan: Plan,
+    figures: Path,
+    values: Values,
+    change: Change,
+    *,
+    name: str,
+    label: str,
+    finding: Callable[[dict[str, dict[Any, float]]], str],
 ) -> Drawn | None:
     """A table with the values in rows and a figure with a logarithmic axis.
 
@@ -43,6 +51,8 @@ def draw(
         Of the figure.
     label : str
         Of the setting.
+    finding : function of the mean accuracies by dataset and value
+        What they say about the paper's statement.
     """
     found = {
         dataset: {value: accuracies(records.of(_runs(plan, dataset, change(value)))) for value in values(plan, dataset)}
@@ -67,7 +77,23 @@ def draw(
         ax.set(xscale="log", xlabel=label, ylabel="test accuracy (%)")
         ax.legend()
         style.save(fig, figures / name)
-    return Drawn({"": rows}, figures=(name,), notes=count_note(counts))
+    means = {d: {v: float(np.mean(done)) for v, done in values_.items() if done} for d, values_ in found.items()}
+    best = "; ".join(_best(dataset, by_value) for dataset, by_value in means.items() if by_value)
+    notes = (
+        f"{count_note(counts)} Best: {best}.\n\n{finding({d: by_value for d, by_value in means.items() if by_value})}"
+    )
+    return Drawn({"": rows}, figures=(name,), notes=notes)
+
+
+def near_best(by_value: dict[Any, float], *, within: float = 1.0) -> list[Any]:
+    """The values whose accuracy is within so many points of the best, in increasing order."""
+    top = max(by_value.values())
+    return sorted(value for value, mean in by_value.items() if mean >= top - within)
+
+
+def _best(dataset: str, by_value: dict[Any, float]) -> str:
+    top, near = max(by_value, key=lambda value: by_value[value]), near_best(by_value)
+    return f"{TITLES[dataset]} at {top:g}, within one point of that from {near[0]:g} to {near[-1]:g}"
 
 
 def _runs(plan: Plan, dataset: str, changes: dict[str, Any]) -> list[Run]:

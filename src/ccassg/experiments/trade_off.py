@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ccassg.experiments import sweep
-from ccassg.experiments.experiment import Drawn, Experiment, Plan
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, verdict
 from ccassg.experiments.records import Records, Run
 
 # The paper's search grid, and beyond it to both sides until something breaks.
@@ -31,7 +31,20 @@ def runs(plan: Plan) -> list[Run]:
 
 def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     """Table and curves."""
-    return sweep.draw(records, plan, figures, values, change, name="lambda", label="lambda")
+    return sweep.draw(records, plan, figures, values, change, name="lambda", label="lambda", finding=finding)
+
+
+def finding(means: dict[str, dict[float, float]]) -> str:
+    """Whether the paper's useful range is near the best and both ends are worse."""
+    holds = {}
+    for dataset, by_value in means.items():
+        near = sweep.near_best(by_value)
+        holds[dataset] = (
+            {5e-4, 1e-3} & set(by_value) <= set(near) and min(by_value) < near[0] and near[-1] < max(by_value)
+        )
+    return verdict(
+        "Lambda from 0.0005 to 0.001 is right (within one point of the best), much less or much more is worse", holds
+    )
 
 
 EXPERIMENT = Experiment(

@@ -10,9 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import signal
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import FrameType
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -103,7 +107,7 @@ def train(
         With features.
     settings : Settings
     checkpoint_path : path, optional
-        Where to save now and then; if it holds a checkpoint of this same run, training continues from there, on
+        Where to save now and then, and at Ctrl-C; if it holds a checkpoint of this same run, training continues from there, on
         however many processes. Of several only the first reads and writes it.
     checkpoint_every : int
         Steps between two checkpoints.
@@ -130,17 +134,21 @@ def train(
         checkpoint.resume(saved, fingerprint, encoder, optimizer, history, moments)
 
     encoder.train()
-    for step in range(len(history.loss), settings.n_steps):
-        features, pair, n = views(step)
-        terms = compute(features, pair, n)
-        if not math.isfinite(float(terms.loss)):
-            raise NonFiniteLossError(_explain(step, settings, checkpoint_path))
-        optimizer.step()
-        history.append(terms)
-        if saved is not None and ((step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps):
-            checkpoint.save(saved, fingerprint, encoder, optimizer, history, moments)
-        if on_step is not None:
-            on_step(step, terms, settings.n_steps)
+    with _CtrlC(hold=saved is not None) as ctrl_c:
+        for step in range(len(history.loss), settings.n_steps):
+            features, pair, n = views(step)
+            terms = compute(features, pair, n)
+            if not math.isfinite(float(terms.loss)):
+                raise NonFiniteLossError(_explain(step, settings, checkpoint_path))
+            optimizer.step()
+            history.append(terms)
+            is_due = (step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps or ctrl_c.pressed
+            if saved is not None and is_due:
+                checkpoint.save(saved, fingerprint, encoder, optimizer, history, moments)
+            if on_step is not None:
+                on_step(step, terms, settings.n_steps)
+            if is_due and ctrl_c.pressed:
+                raise KeyboardInterrupt
     encoder.eval()
     return history
 
@@ -262,6 +270,35 @@ def embed(encoder: Encoder, graph: Graph) -> Tensor:
     a = augment.normalized(augment.edge_structure(graph, device=device)) if encoder.propagate else None
     result: Tensor = encoder(feature_tensor(graph, device), a)
     return result
+
+
+class _CtrlC:
+    """Hold Ctrl-C back until a step is whole, so that what is saved is a state of the run; a second one is not held."""
+
+    def __init__(self, *, hold: bool) -> None:
+        self.pressed = False
+        # Somebody else's handler stays, and only the main thread may set one.
+        self._is_ours = (
+            hold
+            and threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+
+    def __enter__(self) -> Self:
+        if self._is_ours:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.pressed and kind is None:  # it came too late for the last step to see
+            raise KeyboardInterrupt
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
 
 
 def _explain(step: int, settings: Settings, path: Path | None) -> str:

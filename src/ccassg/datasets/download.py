@@ -1,15 +1,18 @@
 """Fetch the public files of a dataset: the only part of the package that opens a connection.
 
 A file grows as ``NAME.part`` beside its place and is moved there, in one step, once its hash is right. After an
-interruption the next attempt asks for the missing rest only.
+interruption the next attempt asks for the missing rest only. Processes that want the same file at the same time take turns
+by a lock on ``NAME.lock``, which a killed process releases.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -85,6 +88,15 @@ def _fetch(
     if path.is_file() and digest_matches(path, file.digest):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
+    with _turn(path):
+        if not (path.is_file() and digest_matches(path, file.digest)):  # else it arrived while we waited
+            _fetch_alone(file, path, base_url, progress, attempts, wait)
+    return path
+
+
+def _fetch_alone(
+    file: SourceFile, path: Path, base_url: str | None, progress: Progress | None, attempts: int, wait: float
+) -> None:
     url = f"{(base_url or file.base_url).rstrip('/')}/{file.file_name}"
     part = path.with_name(path.name + ".part")
     if not (part.is_file() and digest_matches(part, file.digest)):  # else only the last step was missing
@@ -96,7 +108,31 @@ def _fetch(
             "stays so, the file at the source has changed"
         )
     part.replace(path)
-    return path
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """Wait until no other process is fetching ``path``."""
+    lock = path.with_name(path.name + ".lock")
+    while True:
+        with lock.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # Whoever held it before has removed it: what is locked now may have no name any more.
+            if not _has_name(file, lock):
+                continue
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return
+
+
+def _has_name(file: BinaryIO, path: Path) -> bool:
+    """Whether an open file is the one at ``path``."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _receive(url: str, part: Path, progress: Progress | None, attempts: int, wait: float) -> None:

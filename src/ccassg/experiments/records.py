@@ -109,7 +109,7 @@ def _parse(content: bytes, path: Path) -> list[Record]:
         try:
             record = json.loads(line)
             key_of(record["run"])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise ValueError(f"{path}, line {number} is not the record of a run; remove that line") from None
         found.append(record)
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,12 +83,14 @@ def fit(
     if baselines.METHODS[method].kind == "classifier":
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     output.mkdir(parents=True, exist_ok=True)
-    _fit(model, loaded.graph, output / "checkpoint.safetensors", checkpoint_every, is_ours=method == "cca-ssg")
-    for reason in getattr(model, "reasons_", ()):
-        say(f"chose {reason}")
-    z = model.transform(loaded.graph)
-    provenance = runs.provenance(seed, time.perf_counter() - started) | {"method": method}
-    runs.save_run(output, model, opened, z, source=graph, provenance=provenance)
+    checkpoint = output / "checkpoint.safetensors"
+    with _says_how_to_resume(checkpoint):
+        _fit(model, loaded.graph, checkpoint, checkpoint_every, is_ours=method == "cca-ssg")
+        for reason in getattr(model, "reasons_", ()):
+            say(f"chose {reason}")
+        z = model.transform(loaded.graph)
+        provenance = runs.provenance(seed, time.perf_counter() - started) | {"method": method}
+        runs.save_run(output, model, opened, z, source=graph, provenance=provenance)
     for leftover in output.glob("checkpoint.safetensors*"):
         leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
@@ -157,6 +161,16 @@ def list_settings(
         table.add_row(name, repr(default), meaning)
     console.print(table)
     say(f"methods: {', '.join(baselines.METHODS)}")
+
+
+@contextmanager
+def _says_how_to_resume(checkpoint: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint.exists():
+            say(f"stopped; the state is saved in {checkpoint}: run the same command again to continue from there")
+        raise
 
 
 def _fit(model: Any, graph: Any, checkpoint: Path, every: int, *, is_ours: bool) -> None:

@@ -31,12 +31,19 @@ def say(text: str) -> None:
 
 def write_json(path: Path | None, result: Any) -> None:
     """Write a command's result where --json asked for it."""
-    if path is not None:
-        path.write_text(json.dumps(result, indent=2, default=str) + "\n", encoding="utf-8")
+    if path is None:
+        return
+    text = json.dumps(result, indent=2, default=str) + "\n"
+    if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to keep whole
+        path.write_text(text, encoding="utf-8")
+        return
+    from ccassg.io.atomic import write_bytes_atomic
+
+    write_bytes_atomic(path, text.encode())
 
 
 def main() -> None:
-    """Run the program: bad input ends with one sentence and exit code 2, Ctrl-C with 130."""
+    """Run the program: bad input ends with one sentence and exit code 2, a run that diverges with 1, Ctrl-C with 130."""
     try:
         code = app(standalone_mode=False)
     except typer.Exit as stop:
@@ -44,6 +51,9 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         error_console.print("Interrupted.")
         code = 130
+    except ArithmeticError as error:  # the loss is not finite: no input was wrong as such
+        error_console.print(f"[bold red]Error:[/] {_sentence(error)}", highlight=False, soft_wrap=True)
+        code = 1
     except (ValueError, OSError, ImportError) as error:
         error_console.print(f"[bold red]Error:[/] {_sentence(error)}", highlight=False, soft_wrap=True)
         code = 2

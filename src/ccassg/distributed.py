@@ -81,6 +81,7 @@ class Ranks:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self.n_bytes = 0
         with _lost_ranks("before the first step"):
+            dist.barrier()  # waits for ranks that are still reading; the group below would not
             self._group = dist.new_group(timeout=STEP_TIMEOUT)
 
     def total(self, tensor: Tensor) -> Tensor:

@@ -64,7 +64,7 @@ class RunningMoments:
         """What a checkpoint must hold; empty before the first batch."""
         if self.mean is None:
             return {}
-        return {"mean": self.mean.contiguous(), "weight": torch.tensor(self.weight, dtype=torch.float64)}
+        return {"mean": self.mean.clone(), "weight": torch.tensor(self.weight, dtype=torch.float64)}
 
     def restore(self, state: dict[str, Tensor], device: torch.device) -> None:
         """Continue from a `state`."""

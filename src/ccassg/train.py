@@ -132,6 +132,8 @@ def train(
     saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
     if saved is not None:
         checkpoint.resume(saved, fingerprint, encoder, optimizer, history, moments)
+    if ranks is not None:
+        history = _same_state(ranks, encoder, optimizer, history, moments)
 
     encoder.train()
     with _CtrlC(hold=saved is not None) as ctrl_c:

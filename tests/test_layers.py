@@ -34,6 +34,7 @@ LAYERS = {
     "estimator": 5,
     "evaluate": 5,
     "baselines": 5,
+    "nodes": 5,
     "report": 6,
     "experiments": 7,
     "runs": 7,

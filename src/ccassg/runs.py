@@ -7,7 +7,9 @@ labels) and ``run.json`` (what the graph was, how it was read, how it went).
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,12 @@ from ccassg.presets import PROBES
 from ccassg.report import ReportData
 
 EMBEDDING, NODES, RUN = "embedding.parquet", "nodes.parquet", "run.json"
+# What may stand in run.json, where it is not null: others may have written it.
+_RUN_TYPES: dict[str, type] = {
+    **dict.fromkeys(("source", "dataset"), str),
+    **dict.fromkeys(("graph", "provenance"), dict),
+    **dict.fromkeys(("notes", "feature_names", "class_names"), list),
+}
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,19 @@ def provenance(seed: int, seconds: float) -> dict[str, Any]:
 
 
 def save_run(folder: Path, model: Any, opened: Opened, z: Array, *, source: str, provenance: dict[str, Any]) -> None:
-    """Write a fitted model with its embedding, ids and labels, and how it came about."""
+    """Write a fitted model with its embedding, ids and labels, and how it came about.
+
+    All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
+        staged = Path(name)
+        _write_run(staged, model, opened, z, source=source, provenance=provenance)
+        # The two that vouch for the others go last.
+        for file in sorted(staged.iterdir(), key=lambda file: (file.name in ("config.json", RUN), file.name)):
+            os.replace(file, folder / file.name)
+
+
+def _write_run(folder: Path, model: Any, opened: Opened, z: Array, *, source: str, provenance: dict[str, Any]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -152,12 +172,17 @@ def read_run(folder: Path) -> dict[str, Any]:
         record = json.loads(path.read_bytes())
         if not isinstance(record, dict):
             raise TypeError("not an object")
-        return record
+        for key, kind in _RUN_TYPES.items():
+            if not isinstance(record.get(key), kind | None):
+                raise TypeError(f"{key} is a {type(record[key]).__name__}")
+            if kind is list and not all(isinstance(text, str) for text in record.get(key) or ()):
+                raise TypeError(f"{key} must hold text only")
+        return {key: value for key, value in record.items() if value is not None}
     except FileNotFoundError:
         raise ValueError(
             f"{folder} holds no run ({RUN} is not there); make one with: ccassg fit GRAPH -o {folder}"
         ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
 
 

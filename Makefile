@@ -11,7 +11,7 @@ demo: $(VENV)/.installed-demo
 
 test: $(VENV)/.installed-dev
 	@echo "Running the tests ..."
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

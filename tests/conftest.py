@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+# One thread per test process, before torch is imported: the processes of pytest-xdist share the cores, and threads that
+# wait for each other on a busy machine are slower than none.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 
+from ccassg.cli import main
 from ccassg.datasets import Dataset, load_dataset
 
 PROJECT = Path(__file__).parents[1]
@@ -46,3 +52,17 @@ def dataset() -> Callable[[str], Dataset]:
         return data
 
     return load
+
+
+@pytest.fixture
+def program(monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
+    """Run the program as from a shell, in this process: arguments in; exit code, output and errors out."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ccassg", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        output = capsys.readouterr()
+        return int(stop.value.code or 0), output.out, output.err
+
+    return run

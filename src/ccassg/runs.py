@@ -102,8 +102,7 @@ def evaluate(z: Array, y: Array | None, n_seeds: int) -> dict[str, Any]:
     """All scores of an embedding: diagnostics always, the rest where there are labels."""
     result: dict[str, Any] = {"nodes": len(z), "dimensions": z.shape[1], "diagnostics": diagnose(z)}
     if y is not None and len(np.unique(y[y >= 0])) > 1:
-        loaded = LoadedGraph(Graph(np.zeros(len(y) + 1, np.int64), np.zeros(0, np.int32)), y)
-        result["probe"] = probe(z, Opened(loaded), n_seeds).as_dict()
+        result["probe"] = probe(z, Opened(LoadedGraph(_edgeless(len(y)), y)), n_seeds).as_dict()
         labelled = y >= 0
         result["clustering"] = cluster_score(z[labelled], y[labelled]).as_dict()
         result["knn"] = knn_score(z[labelled], y[labelled])
@@ -186,8 +185,11 @@ def read_run(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} cannot be read: {error}") from None
 
 
-def page(folder: Path, n_seeds: int = 5) -> ReportData:
-    """The page of a run: its model's history and settings, its embedding, and a probe where there are labels."""
+def page(folder: Path, n_seeds: int = 5, result: dict[str, Any] | None = None) -> ReportData:
+    """The page of a run: its model's history and settings, its embedding, and a probe where there are labels.
+
+    ``result`` is a probe's that has been made already.
+    """
     import pyarrow.parquet as pq
 
     from ccassg.baselines import load
@@ -196,14 +198,9 @@ def page(folder: Path, n_seeds: int = 5) -> ReportData:
     z, ids = read_embeddings(folder / EMBEDDING)
     table = pq.read_table(folder / NODES)
     labels = table["label"].to_pylist() if "label" in table.column_names else None
-    result = None
     if labels is not None:
         classes = record.get("class_names") or sorted({label for label in labels if label is not None})
-        place = {name: i for i, name in enumerate(classes)}
-        y = np.array([place.get(label, -1) for label in labels])
-        loaded = LoadedGraph(Graph(np.zeros(len(y) + 1, np.int64), np.zeros(0, np.int32)), y, tuple(classes))
-        data = load_dataset(record["dataset"]) if record.get("dataset") in DATASETS else None
-        result = probe(z, Opened(loaded, data), n_seeds).as_dict() | {"classes": classes}
+        result = (result or _probe_again(z, labels, classes, record, n_seeds)) | {"classes": classes}
     return ReportData(
         title=str(record.get("source", folder.name)),
         embedding=z,
@@ -217,6 +214,20 @@ def page(folder: Path, n_seeds: int = 5) -> ReportData:
         notes=record.get("notes", ()),
         graph=record.get("graph", {}),
     )
+
+
+def _probe_again(
+    z: Array, labels: list[str | None], classes: list[str], record: dict[str, Any], n_seeds: int
+) -> dict[str, Any]:
+    place = {name: i for i, name in enumerate(classes)}
+    y = np.array([-1 if label is None else place.get(label, -1) for label in labels])
+    loaded = LoadedGraph(_edgeless(len(y)), y, tuple(classes))
+    data = load_dataset(record["dataset"]) if record.get("dataset") in DATASETS else None
+    return probe(z, Opened(loaded, data), n_seeds).as_dict()
+
+
+def _edgeless(n: int) -> Graph:
+    return Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int32))
 
 
 def counts(graph: Graph) -> dict[str, int]:

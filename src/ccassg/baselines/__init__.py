@@ -76,9 +76,9 @@ def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
     method, cls = _method(name), get_class(name)
     if dataset is not None and dataset not in presets.DATASETS:
         raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
-    if name == "cca-ssg":
-        return cls(**parameters) if dataset is None else cls.preset(dataset, **parameters)
     preset = {} if dataset is None or method.preset is None else getattr(presets, method.preset).get(dataset, {})
+    if name == "cca-ssg" and dataset is not None:
+        preset = cls.preset(dataset).get_params(deep=False)
     settings = preset | method.parameters | parameters
     unknown = sorted(set(settings) - set(cls().get_params()))
     if unknown:

@@ -14,12 +14,29 @@ app = typer.Typer(
     name="ccassg",
     help="Node embeddings for a graph with features, learned without labels by CCA-SSG.",
     no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 console = Console()
 error_console = Console(stderr=True)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the versions of what matters.", is_eager=True)
+    ] = False,
+) -> None:
+    """Node embeddings for a graph with features, learned without labels by CCA-SSG."""
+    if version:
+        from ccassg.experiments.provenance import versions
+
+        for name, number in sorted(versions().items(), key=lambda item: (item[0] != "ccassg", item[0])):
+            say(f"{name} {number}")
+        raise typer.Exit
+
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the result to this file as JSON.")]
 

@@ -55,7 +55,7 @@ def demo(
     try:
         from ccassg.report import write_report
 
-        write_report(output, runs.page(model_folder, seeds))
+        write_report(output, runs.page(model_folder, result=result.as_dict()))
         say(f"page    {output} (open it in a browser)")
     except ImportError as error:
         say(f"no page: {error}")

@@ -44,7 +44,7 @@ def evaluate(
         probe, clusters = result["probe"], result["clustering"]
         say(f"linear probe            {100 * probe['accuracy']:.2f} ± {100 * probe['std']:.2f} % over {seeds} splits")
         say(f"macro F1                {100 * _mean(probe['macro_f1']):.2f} %")
-        say(f"k-means                 NMI {_mean(clusters['nmi']):.3f}, ARI {_mean(clusters['ari']):.3f}")
+        say(f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f}")
         say(f"10 nearest neighbours   {100 * result['knn']:.2f} %")
     else:
         say("no labels were given (--labels), so nothing was scored against them")

@@ -231,9 +231,14 @@ class BatchViews:
         return kept & ((numbers >= bar[owner]) | (counts <= self.settings.max_neighbors)[owner])
 
     def _sent(self, nodes: Tensor, step: int, v: int) -> Tensor:
-        """What each node sends in a view, its self-loop included, shape (len(nodes),); in pieces, as only sums are needed."""
-        if self.settings.edge_drop_rate[v] == 0 and self.sent.weights is None:
-            return (self.sent.indptr[nodes + 1] - self.sent.indptr[nodes] + 1).float()
+        """What each node sends in a view, its self-loop included, shape (len(nodes),); in pieces, as only sums are needed.
+
+        To count it, the edges of the outermost nodes are read, far more than the batch aggregates over. Where
+        ``max_neighbors`` asks for an estimate anyway, the expected number takes its place.
+        """
+        rate = self.settings.edge_drop_rate[v]
+        if self.sent.weights is None and (rate == 0 or self.settings.max_neighbors):
+            return (1 - rate) * (self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]).float() + 1
         sums = torch.ones(len(nodes))
         ends = (self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]).cumsum(0)
         targets = torch.arange(EDGES_AT_ONCE, int(ends[-1]) + EDGES_AT_ONCE, EDGES_AT_ONCE)

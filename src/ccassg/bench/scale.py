@@ -1,0 +1,214 @@
+"""`ccassg bench --scale`: a graph beyond the comfort of one machine, from unordered edges to embeddings.
+
+The graph has planted classes: edges prefer a node's own class, and its features are a weak trace of the class under noise, most
+of it in a few strong directions that say nothing. Averaging over neighbours brings the class out; telling it from the strong
+directions takes training. Time and peak resident memory are measured stage by stage, in this one process.
+"""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ccassg.blocks import embed_blocks
+from ccassg.datasets import Split
+from ccassg.estimator import CCASSG
+from ccassg.evaluate import linear_probe
+from ccassg.graph import Array
+from ccassg.io.store import Store, read_store
+from ccassg.io.storewriter import StoreWriter
+
+CHUNK = 2**22
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The synthetic graph and the budget; by default the size of ogbn-products.
+
+    ``n_edges`` counts undirected edges before repeats are merged; ``trace`` is the length of a class's vector in the features,
+    against noise of 1 in every direction and of ``nuisance`` in ``n_nuisance`` of them.
+    """
+
+    n_nodes: int = 2_449_029
+    n_edges: int = 61_859_140
+    n_features: int = 100
+    n_classes: int = 47
+    homophily: float = 0.5
+    trace: float = 1.0
+    nuisance: float = 10.0
+    n_nuisance: int = 20
+    n_steps: int = 100
+    batch_nodes: int = 4096
+    max_neighbors: int = 10
+    hidden_dim: int = 256
+    embedding_dim: int = 128
+    labels_per_class: int = 50
+    n_scored: int = 50_000
+    seed: int = 0
+
+
+def run_scale(
+    scale: Scale | None = None, *, folder: Path | None = None, say: Callable[[str], object] = lambda line: None
+) -> dict[str, Any]:
+    """Generate, convert, train, embed and probe; return what it took and what came out, ready for JSON.
+
+    Parameters
+    ----------
+    scale : Scale, optional
+    folder : Path, optional
+        Where to work; a temporary folder by default. Takes about 4 bytes per stored edge, feature and embedding value.
+    say : function of str
+        Told about every finished stage.
+    """
+    scale = scale or Scale()
+    stages: dict[str, dict[str, float]] = {}
+    accuracy: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        work = Path(name)
+        with _stage("convert", stages, say):
+            write_synthetic(work / "store", scale)
+        with _stage("open", stages, say):
+            store = read_store(work / "store", verify=False)
+        with _stage("verify", stages, say):
+            read_store(work / "store", verify=True)
+        model = _model(scale, scale.n_steps)
+        with _stage("train", stages, say):
+            model.fit(store.graph)
+        with _stage("embed", stages, say):
+            z = embed_blocks(model.encoder_, store.graph, work / "trained.npy")
+        with _stage("probe", stages, say):
+            accuracy["raw features"] = _probe(store.graph.features, store, scale)
+            accuracy["trained"] = _probe(z, store, scale)
+        with _stage("embed untrained", stages, say):
+            z = embed_blocks(_model(scale, 0).fit(store.graph).encoder_, store.graph, work / "untrained.npy")
+        accuracy["untrained"] = _probe(z, store, scale)
+        n_bytes = {file.name: file.stat().st_size for file in (work / "store").iterdir()}
+        n_edges = store.graph.n_edges
+    say(", ".join(f"{name} {value:.1%}" for name, value in accuracy.items()))
+    return {
+        "scale": asdict(scale),
+        "stored_edges": n_edges,
+        "store_bytes": n_bytes,
+        "stages": stages,
+        "step_seconds": stages["train"]["seconds"] / max(1, scale.n_steps),
+        "accuracy": accuracy,
+        "loss": model.history_["loss"],
+    }
+
+
+def write_synthetic(path: Path, scale: Scale) -> None:
+    """Draw the graph and write it as a store, holding no more than two copies of the edge codes in memory."""
+    rng = np.random.default_rng(scale.seed)
+    n = scale.n_nodes
+    y = rng.integers(scale.n_classes, size=n, dtype=np.int32)
+    codes = _edge_codes(y, scale, rng)
+    indptr = np.searchsorted(codes, np.arange(n + 1, dtype=np.int64) * n)
+    with StoreWriter(path) as writer:
+        writer.add("indptr", indptr)
+        pieces = ((codes[start : start + CHUNK] % n) for start in range(0, len(codes), CHUNK))
+        writer.add_pieces("indices", np.int32, (len(codes),), pieces)
+        n_edges = len(codes)
+        del codes
+        writer.add_pieces("features", np.float32, (n, scale.n_features), _features(y, scale, rng))
+        writer.add("labels", y.astype(np.int64))
+        writer.finish(n, n_edges, scale.n_features, class_names=[f"class {k}" for k in range(scale.n_classes)])
+
+
+def _edge_codes(y: Array, scale: Scale, rng: np.random.Generator) -> Array:
+    """Sorted codes sender * n + receiver of different edges, both directions of each, without loops."""
+    n = scale.n_nodes
+    order = np.argsort(y, kind="stable")
+    sizes = np.bincount(y, minlength=scale.n_classes)
+    starts = np.cumsum(sizes) - sizes
+    codes = np.empty(2 * scale.n_edges, np.int64)
+    for start in range(0, scale.n_edges, CHUNK):
+        stop = min(start + CHUNK, scale.n_edges)
+        u = rng.integers(n, size=stop - start)
+        own = order[starts[y[u]] + rng.integers(sizes[y[u]])]
+        v = np.where(rng.random(stop - start) < scale.homophily, own, rng.integers(n, size=stop - start))
+        codes[2 * start : 2 * stop : 2] = u * n + v
+        codes[2 * start + 1 : 2 * stop : 2] = v * n + u
+    codes.sort()
+    keep = np.empty(len(codes), bool)
+    keep[:1] = True
+    np.not_equal(codes[1:], codes[:-1], out=keep[1:])
+    for start in range(0, len(codes), CHUNK):
+        piece = codes[start : start + CHUNK]
+        keep[start : start + CHUNK] &= piece // n != piece % n
+    return codes[keep]
+
+
+def _features(y: Array, scale: Scale, rng: np.random.Generator) -> Iterator[Array]:
+    """Class vectors of length ``trace``, noise, and strong noise in a few directions, some rows at a time."""
+    width = scale.n_features
+    centres = rng.standard_normal((scale.n_classes, width), dtype=np.float32)
+    centres *= scale.trace / np.linalg.norm(centres, axis=1, keepdims=True)
+    directions = np.linalg.qr(rng.standard_normal((width, min(width, scale.n_nuisance))))[0].T.astype(np.float32)
+    rows = max(1, CHUNK // width)
+    for start in range(0, len(y), rows):
+        classes = y[start : start + rows]
+        strong = rng.standard_normal((len(classes), len(directions)), dtype=np.float32) * np.float32(scale.nuisance)
+        noise = rng.standard_normal((len(classes), width), dtype=np.float32)
+        yield centres[classes] + noise + strong @ directions
+
+
+def _model(scale: Scale, n_steps: int) -> CCASSG:
+    return CCASSG(
+        encoder="gcn",
+        n_layers=2,
+        hidden_dim=scale.hidden_dim,
+        embedding_dim=scale.embedding_dim,
+        decorrelation=1e-3,
+        edge_drop_rate=0.4,
+        feature_mask_rate=0.2,
+        n_steps=n_steps,
+        batch_nodes=scale.batch_nodes,
+        max_neighbors=scale.max_neighbors,
+        random_state=scale.seed,
+    )
+
+
+def _probe(z: Any, store: Store, scale: Scale) -> float:
+    """Accuracy of the linear probe on some nodes: a few labelled ones per class, the rest for validation and test."""
+    assert store.y is not None
+    rng = np.random.default_rng(scale.seed + 1)
+    n_scored = min(scale.n_scored, store.graph.n_nodes)
+    nodes = np.sort(rng.choice(store.graph.n_nodes, n_scored, replace=False))
+    y = np.asarray(store.y[nodes])
+    order = rng.permutation(n_scored)
+    train = np.concatenate([order[y[order] == k][: scale.labels_per_class] for k in range(scale.n_classes)])
+    rest = np.setdiff1d(order, train)
+    rng.shuffle(rest)
+    cut = len(rest) // 5
+    return float(linear_probe(z[nodes], y, Split(train, rest[:cut], rest[cut:]), epochs=500, standardize=True).accuracy)
+
+
+@contextmanager
+def _stage(name: str, stages: dict[str, dict[str, float]], say: Callable[[str], object]) -> Iterator[None]:
+    _reset_peak()
+    start = time.perf_counter()
+    yield
+    stages[name] = {"seconds": time.perf_counter() - start, "peak_rss_bytes": float(_peak())}
+    say(f"{name}: {stages[name]['seconds']:.1f} s, {stages[name]['peak_rss_bytes'] / 1e9:.2f} GB resident at most")
+
+
+def _reset_peak() -> None:
+    """Let the kernel count the peak anew; where it cannot, peaks are those since the start."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    """Highest resident memory since the last reset, in bytes."""
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,51 @@
+"""The examples run, with small settings, and give what they promise."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_short_and_tested():
+    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == ["cora_from_csv", "digits", "single_cells"]
+    for path in EXAMPLES.glob("*.py"):
+        assert len(path.read_text().splitlines()) < 80, path
+
+
+def test_cora_from_csv(tmp_path, capsys):
+    from ccassg.io.embeddings import read_embeddings
+
+    accuracy = load("cora_from_csv").main(tmp_path, n_steps=3, dim=16, n_seeds=1)
+    assert accuracy > 0.4  # the largest of seven classes has 30 %
+    z, ids = read_embeddings(tmp_path / "embedding.parquet")
+    assert z.shape == (2708, 16)
+    assert list(ids[:2]) == ["paper-0", "paper-1"]
+    assert (tmp_path / "model" / "model.safetensors").exists()
+    assert "edges: 10,556" in capsys.readouterr().out
+
+
+def test_digits(capsys):
+    found = load("digits").main(n_steps=5, dim=16, n_images=300, n_seeds=1)
+    assert set(found) == {"pixels", "ccassg"}
+    assert found["ccassg"][0] > 0.4  # random clusters have about 0
+    assert "reverse" in capsys.readouterr().out
+
+
+def test_single_cells(tmp_path, capsys):
+    pytest.importorskip("scanpy")
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "cells.png"
+    found = load("single_cells").main(n_steps=3, dim=16, n_seeds=1, picture=picture)
+    assert set(found) == {"PCA", "CCA-SSG"}
+    assert found["CCA-SSG"][0] > 0.3
+    assert picture.stat().st_size > 10_000
+    assert "nodes: 700" in capsys.readouterr().out

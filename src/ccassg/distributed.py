@@ -41,6 +41,11 @@ class LostRankError(ConnectionError):
     """Another process of the run ended or stopped answering."""
 
 
+def speaks() -> bool:
+    """Whether this process, of those that torchrun started, is the one to print and to write files."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 @contextlib.contextmanager
 def session(device: str = "cpu") -> Iterator[bool]:
     """Join the processes that torchrun started with this one; in a plain process, nothing.
@@ -48,7 +53,7 @@ def session(device: str = "cpu") -> Iterator[bool]:
     Yields
     ------
     bool
-        Whether this process speaks for all: it alone should print and write files.
+        Whether this process `speaks` for all.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield True
@@ -62,7 +67,7 @@ def session(device: str = "cpu") -> Iterator[bool]:
     with _lost_ranks("while the processes met"):
         dist.init_process_group("nccl" if cuda else "gloo", timeout=SETUP_TIMEOUT)
     try:
-        yield dist.get_rank() == 0
+        yield speaks()
     finally:
         dist.destroy_process_group()
 

@@ -46,7 +46,7 @@ def test_edge_index_is_symmetrised_and_says_so():
     graph = as_graph(PATH, np.eye(3))
     assert_valid(graph)
     assert graph.adjacency().todense().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    assert graph.notes == ("added the reverse of 2 directed edges",)
+    assert graph.notes == ("added the missing reverse of 2 edges",)
 
 
 def test_directed_stays_directed():

@@ -7,6 +7,7 @@ indices, NetworkX, PyG) and refuses what cannot be a graph, naming the argument,
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -349,7 +350,7 @@ def _build(
         reverse = matrix.T.tocsr()
         matrix = _union(matrix, reverse) if weights is None else matrix.maximum(reverse).tocsr()
         if n_added := matrix.nnz - before:
-            notes.append(f"added the reverse of {n_added:,} directed edges")
+            notes.append(f"added the missing reverse of {n_added:,} edges")
     matrix.sort_indices()
     if weights is not None:
         _require_finite("edge weights", matrix.data)
@@ -377,15 +378,19 @@ def _check_ids(ids: Any, n: int) -> Array:
         array = ids
     else:
         names: Sequence[Any] = list(ids)
-        array = np.asarray(names) if all(isinstance(name, (str, int, np.integer)) for name in names) else np.empty(0)
-        same_kind = len({isinstance(name, str) for name in names}) == 1
-        if array.shape != (len(names),) or not same_kind:
+        kinds = {
+            str if isinstance(name, str) else int if isinstance(name, (int, np.integer)) else object for name in names
+        }
+        if kinds in ({str}, {int}):
+            array = np.asarray(names)
+        else:  # NumPy would turn a mixture into text
             array = np.empty(len(names), dtype=object)
             array[:] = names
     if array.shape != (n,):
         raise ValueError(f"node_ids has {len(array)} entries, but the graph has {n} nodes; give one each")
-    if len(set(array.tolist())) != n:
-        first = next(name for i, name in enumerate(array.tolist()) if name in array.tolist()[:i])
+    counts = Counter(array.tolist())
+    if len(counts) != n:
+        first = counts.most_common(1)[0][0]
         raise ValueError(f"node_ids must all be different, {first!r} occurs more than once")
     return array
 

@@ -10,6 +10,8 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +109,25 @@ def evaluate(z: Array, y: Array | None, n_seeds: int) -> dict[str, Any]:
         result["clustering"] = cluster_score(z[labelled], y[labelled]).as_dict()
         result["knn"] = knn_score(z[labelled], y[labelled])
     return result
+
+
+@contextmanager
+def tensorboard_log(folder: Path | None) -> Iterator[Callable[[int, Any], None]]:
+    """A function of (step, terms) that writes the loss and its parts for TensorBoard; does nothing without a folder."""
+    if folder is None:
+        yield lambda step, terms: None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ImportError("TensorBoard is not installed; install it with: pip install 'ccassg[log]'") from None
+    with SummaryWriter(str(folder)) as writer:
+
+        def log(step: int, terms: Any) -> None:
+            for name, value in terms._asdict().items():
+                writer.add_scalar(name, float(value), step)
+
+        yield log
 
 
 def provenance(seed: int, seconds: float) -> dict[str, Any]:

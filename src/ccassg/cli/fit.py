@@ -56,18 +56,20 @@ def fit(
     seed: Annotated[int, typer.Option(help="Same seed, same bits.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Steps between two saves of an unfinished run.")] = 50,
+    tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard's log of the loss.")] = None,
     data_dir: DataDirOption = None,
     json_file: JsonFile = None,
 ) -> None:
     """Learn embeddings of a graph: writes the model and embedding.parquet, one row per node under its own id.
 
-    An interrupted run continues when the same command is given again.
+    An interrupted run continues when the same command is given again. Started by torchrun, its processes train one model.
 
     Example: ccassg fit edges.csv --features nodes.csv -o my-model
     """
-    from ccassg import baselines, runs
+    from ccassg import baselines, distributed, runs
 
     started = time.perf_counter()
+    console.quiet = not distributed.speaks()
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
         id_column=id_column, label_column=label_column, directed=directed, text=text if text != "refuse" else None,
@@ -84,8 +86,8 @@ def fit(
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = output / "checkpoint.safetensors"
-    with _says_how_to_resume(checkpoint):
-        _fit(model, loaded.graph, checkpoint, checkpoint_every, is_ours=method == "cca-ssg")
+    with _says_how_to_resume(checkpoint), runs.tensorboard_log(tensorboard) as log:
+        _fit(model, loaded.graph, checkpoint, checkpoint_every, log, is_ours=method == "cca-ssg")
         for reason in getattr(model, "reasons_", ()):
             say(f"chose {reason}")
         z = model.transform(loaded.graph)
@@ -173,15 +175,15 @@ def _says_how_to_resume(checkpoint: Path) -> Iterator[None]:
         raise
 
 
-def _fit(model: Any, graph: Any, checkpoint: Path, every: int, *, is_ours: bool) -> None:
+def _fit(model: Any, graph: Any, checkpoint: Path, every: int, log: Any, *, is_ours: bool) -> None:
     if not is_ours:
         say(f"training {type(model).__name__} ...")
         model.fit(graph)
         return
     with steps("training") as advance:
-        model.fit(
-            graph,
-            checkpoint=checkpoint,
-            checkpoint_every=every,
-            on_step=lambda step, terms, total: advance(step, total, f"loss {float(terms.loss):.2f}"),
-        )
+
+        def on_step(step: int, terms: Any, total: int) -> None:
+            advance(step, total, f"loss {float(terms.loss):.2f}")
+            log(step, terms)
+
+        model.fit(graph, checkpoint=checkpoint, checkpoint_every=every, on_step=on_step)

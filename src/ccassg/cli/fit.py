@@ -86,8 +86,12 @@ def fit(
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = output / "checkpoint.safetensors"
-    with _says_how_to_resume(checkpoint), runs.tensorboard_log(tensorboard) as log:
-        _fit(model, loaded.graph, checkpoint, checkpoint_every, log, is_ours=method == "cca-ssg")
+    log_folder = tensorboard if distributed.speaks() else None
+    with _says_how_to_resume(checkpoint), runs.tensorboard_log(log_folder) as log:
+        with distributed.session(device):
+            _fit(model, loaded.graph, checkpoint, checkpoint_every, log, is_ours=method == "cca-ssg")
+        if not distributed.speaks():
+            return  # the first process writes for all
         for reason in getattr(model, "reasons_", ()):
             say(f"chose {reason}")
         z = model.transform(loaded.graph)

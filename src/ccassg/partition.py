@@ -42,7 +42,7 @@ def partition(graph: Graph, n_parts: int, *, method: Literal["auto", "metis", "c
     n_parts : int
         Between 1 and the number of nodes.
     method : {"auto", "metis", "contiguous"}
-        Metis (needs pymetis and memory for about 30 bytes per stored edge) finds parts of equal size with few edges between
+        Metis (needs pymetis, and several times the memory of the edges) finds parts of equal size with few edges between
         them. "contiguous" cuts the order of the nodes into equal ranges. "auto" is Metis where pymetis is installed.
 
     Returns

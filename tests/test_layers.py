@@ -13,6 +13,7 @@ ROOT = Path(ccassg.__file__).parent
 # Lower number = lower layer; a module may import its own layer and those below.
 LAYERS = {
     "sparse": 0,
+    "validate": 0,
     "graph": 1,
     "datasets": 2,
     "io": 2,

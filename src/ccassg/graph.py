@@ -7,17 +7,16 @@ indices, NetworkX, PyG) and refuses what cannot be a graph, naming the argument,
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-Array: TypeAlias = npt.NDArray[Any]
-Features: TypeAlias = "Array | sp.csr_array"
+from ccassg.validate import Array, Features, check_count, check_features, check_ids, require_finite
+
+__all__ = ["Array", "Features", "Graph", "as_graph", "check_features"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,44 +172,12 @@ def as_graph(
     return graph
 
 
-def check_features(features: Any, n_nodes: int | None = None) -> Features:
-    """Features as finite 32-bit floats, dense (C order) or CSR, one row per node; ValueError otherwise."""
-    if hasattr(features, "detach"):  # a torch tensor, without importing torch here
-        features = features.detach().cpu()
-        features = features.to_dense().numpy() if features.layout.__str__() != "torch.strided" else features.numpy()
-    if not sp.issparse(features):
-        try:
-            features = np.asarray(features)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"features cannot be read as an array: {error}") from None
-    if features.ndim != 2:
-        raise ValueError(f"features must have two dimensions (nodes, features), got shape {features.shape}")
-    if features.shape[1] == 0:
-        raise ValueError(f"features must have at least one column, got shape {features.shape}; leave them out instead")
-    if n_nodes is not None and features.shape[0] != n_nodes:
-        raise ValueError(f"features has {features.shape[0]} rows, but the graph has {n_nodes} nodes; give one row each")
-    if features.dtype.kind not in "biuf":
-        raise ValueError(f"features must be numeric, got dtype {features.dtype}; encode text and categories first")
-    matrix: Features
-    with np.errstate(over="ignore"):
-        if sp.issparse(features):
-            matrix = sp.csr_array(features, dtype=np.float32)
-            if not matrix.has_canonical_format:
-                matrix = matrix.copy()  # it may share memory with the user's
-                matrix.sum_duplicates()
-            values = matrix.data
-        else:
-            matrix = values = np.ascontiguousarray(features, dtype=np.float32)
-    _require_finite("features", values)
-    return matrix
-
-
 def _from_graph(graph: Graph, features: Any, node_ids: Any, directed: bool | None) -> Graph:
     changes: dict[str, Any] = {}
     if features is not None:
         changes["features"] = check_features(features, graph.n_nodes)
     if node_ids is not None:
-        changes["ids"] = _check_ids(node_ids, graph.n_nodes)
+        changes["ids"] = check_ids(node_ids, graph.n_nodes)
     if directed is False and graph.directed:
         symmetric = _from_adjacency(graph.adjacency(), graph.features, graph.ids, False)
         weights = None if graph.weights is None else symmetric.weights
@@ -252,7 +219,7 @@ def _from_edge_index(
         if n_nodes is not None and n_nodes != n:
             raise ValueError(f"n_nodes is {n_nodes}, but features has {n} rows; they must agree")
     elif n_nodes is not None:
-        n = _count(n_nodes)
+        n = check_count(n_nodes)
     elif node_ids is not None:
         n = len(node_ids)
     else:
@@ -327,7 +294,7 @@ def _build(
             raise ValueError(f"edge weights must be numeric, got dtype {weights.dtype}")
         with np.errstate(over="ignore"):
             weights = weights.astype(np.float32)
-        _require_finite("edge weights", weights)
+        require_finite("edge weights", weights)
         if weights.size and weights.min() < 0:
             raise ValueError(f"edge weights must not be negative, got {weights.min():g}; shift or drop those edges")
     keep = rows != cols
@@ -353,7 +320,7 @@ def _build(
             notes.append(f"added the missing reverse of {n_added:,} edges")
     matrix.sort_indices()
     if weights is not None:
-        _require_finite("edge weights", matrix.data)
+        require_finite("edge weights", matrix.data)
         if (matrix.data == 1).all():
             weights = None
     return Graph(
@@ -361,7 +328,7 @@ def _build(
         indices=matrix.indices.astype(np.int32 if n < 2**31 else np.int64, copy=False),
         weights=None if weights is None else matrix.data,
         features=None if features is None else check_features(features, n),
-        ids=None if node_ids is None else _check_ids(node_ids, n),
+        ids=None if node_ids is None else check_ids(node_ids, n),
         directed=directed,
         notes=tuple(notes),
     )
@@ -371,44 +338,6 @@ def _union(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
     a.data[:] = 1
     b.data[:] = 1
     return (a + b).tocsr()
-
-
-def _check_ids(ids: Any, n: int) -> Array:
-    if isinstance(ids, np.ndarray):
-        array = ids
-    else:
-        names: Sequence[Any] = list(ids)
-        kinds = {
-            str if isinstance(name, str) else int if isinstance(name, (int, np.integer)) else object for name in names
-        }
-        if kinds in ({str}, {int}):
-            array = np.asarray(names)
-        else:  # NumPy would turn a mixture into text
-            array = np.empty(len(names), dtype=object)
-            array[:] = names
-    if array.shape != (n,):
-        raise ValueError(f"node_ids has {len(array)} entries, but the graph has {n} nodes; give one each")
-    counts = Counter(array.tolist())
-    if len(counts) != n:
-        first = counts.most_common(1)[0][0]
-        raise ValueError(f"node_ids must all be different, {first!r} occurs more than once")
-    return array
-
-
-def _require_finite(name: str, values: Array) -> None:
-    if values.size and not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        bad = np.argwhere(~np.isfinite(values))
-        where = tuple(int(i) for i in bad[0])
-        raise ValueError(
-            f"{name} must be finite 32-bit numbers, got {len(bad)} that are not (NaN, infinite or beyond 3e38; the first "
-            f"at {where}); impute, drop or rescale them"
-        )
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, (int, np.integer)) or value < 0:
-        raise ValueError(f"n_nodes must be a non-negative integer, got {value!r}")
-    return int(value)
 
 
 def _is_networkx(data: Any) -> bool:

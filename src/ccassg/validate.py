@@ -1,0 +1,87 @@
+"""What the parts of a graph must be: features, ids, weights, counts. ValueError otherwise, with the way out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Array: TypeAlias = npt.NDArray[Any]
+Features: TypeAlias = "Array | sp.csr_array"
+
+
+def check_features(features: Any, n_nodes: int | None = None) -> Features:
+    """Features as finite 32-bit floats, dense (C order) or CSR, one row per node; ValueError otherwise."""
+    if hasattr(features, "detach"):  # a torch tensor, without importing torch here
+        features = features.detach().cpu()
+        features = features.to_dense().numpy() if features.layout.__str__() != "torch.strided" else features.numpy()
+    if not sp.issparse(features):
+        try:
+            features = np.asarray(features)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"features cannot be read as an array: {error}") from None
+    if features.ndim != 2:
+        raise ValueError(f"features must have two dimensions (nodes, features), got shape {features.shape}")
+    if features.shape[1] == 0:
+        raise ValueError(f"features must have at least one column, got shape {features.shape}; leave them out instead")
+    if n_nodes is not None and features.shape[0] != n_nodes:
+        raise ValueError(f"features has {features.shape[0]} rows, but the graph has {n_nodes} nodes; give one row each")
+    if features.dtype.kind not in "biuf":
+        raise ValueError(f"features must be numeric, got dtype {features.dtype}; encode text and categories first")
+    matrix: Features
+    with np.errstate(over="ignore"):
+        if sp.issparse(features):
+            matrix = sp.csr_array(features, dtype=np.float32)
+            if not matrix.has_canonical_format:
+                matrix = matrix.copy()  # it may share memory with the user's
+                matrix.sum_duplicates()
+            values = matrix.data
+        else:
+            matrix = values = np.ascontiguousarray(features, dtype=np.float32)
+    require_finite("features", values)
+    return matrix
+
+
+def check_ids(ids: Any, n: int) -> Array:
+    """Names of n nodes, all different, as an array; a mixture of kinds keeps its kinds."""
+    if isinstance(ids, np.ndarray):
+        array = ids
+    else:
+        names: Sequence[Any] = list(ids)
+        kinds = {
+            str if isinstance(name, str) else int if isinstance(name, (int, np.integer)) else object for name in names
+        }
+        if kinds in ({str}, {int}):
+            array = np.asarray(names)
+        else:  # NumPy would turn a mixture into text
+            array = np.empty(len(names), dtype=object)
+            array[:] = names
+    if array.shape != (n,):
+        raise ValueError(f"node_ids has {len(array)} entries, but the graph has {n} nodes; give one each")
+    counts = Counter(array.tolist())
+    if len(counts) != n:
+        first = counts.most_common(1)[0][0]
+        raise ValueError(f"node_ids must all be different, {first!r} occurs more than once")
+    return array
+
+
+def require_finite(name: str, values: Array) -> None:
+    """Refuse NaN, infinity and what is infinite in 32 bits."""
+    if values.size and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        bad = np.argwhere(~np.isfinite(values))
+        where = tuple(int(i) for i in bad[0])
+        raise ValueError(
+            f"{name} must be finite 32-bit numbers, got {len(bad)} that are not (NaN, infinite or beyond 3e38; the first "
+            f"at {where}); impute, drop or rescale them"
+        )
+
+
+def check_count(value: Any) -> int:
+    """A number of nodes as a non-negative int."""
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise ValueError(f"n_nodes must be a non-negative integer, got {value!r}")
+    return int(value)

@@ -142,7 +142,7 @@ def test_commands_exist(page):
 def test_links_and_pictures_exist(page):
     text = re.sub(r"^```.*?^```", "", (PROJECT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)", text):
-        if "://" not in target and target != "docs/large-graphs.md" and not target.endswith("large-graphs.md"):
+        if "://" not in target:
             assert ((PROJECT / page).parent / target).exists(), f"{page} points to {target}"
 
 
@@ -181,6 +181,14 @@ def test_architecture_page_names_every_module():
         name = f"{path.name}/" if path.is_dir() else path.name
         if (path.suffix == ".py" or (path / "__init__.py").exists()) and path.name != "__main__.py":
             assert f"\n  {name}" in text, f"the tree lacks {name}"
+
+
+def test_architecture_page_has_the_layers_of_the_test():
+    from test_layers import LAYERS
+
+    text = (PROJECT / "docs/architecture.md").read_text()
+    rows = re.findall(r"^\| (\d) \| (.*) \|$", text, re.MULTILINE)
+    assert {name: int(layer) for layer, names in rows for name in re.findall(r"`(\w+)`", names)} == LAYERS
 
 
 def test_methods_page_names_every_method():

@@ -200,8 +200,12 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) ->
         raise ValueError(f"{file} was altered: its hash differs from the manifest's; convert the graph again")
     shape = tuple(entry["shape"])
     try:
-        # Copy on write: torch warns about arrays it may not write to, and the file stays as it is either way.
-        array = np.load(file, mmap_mode="c" if np.prod(shape) else None, allow_pickle=False)
+        if np.prod(shape):
+            # Copy on write: torch warns about arrays it may not write to, and the file stays as it is either way.
+            array: Array = np.lib.format.open_memmap(file, mode="c")
+        else:  # nothing to map
+            with open(file, "rb") as content:
+                array = np.lib.format.read_array(content, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{file} is not an array that can be mapped ({error}); convert the graph again") from None
     if array.dtype.str != entry["dtype"] or array.shape != shape or array.dtype.kind not in _KINDS[name]:

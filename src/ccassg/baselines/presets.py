@@ -35,6 +35,12 @@ _CCASSG_VIEWS = {
     for name, preset in CCASSG_PRESETS.items()
 }
 
+# Its widths and number of steps too, for the feature-level systems that were not published on a graph.
+_LIKE_CCASSG = {
+    name: _CCASSG_VIEWS[name] | {"hidden_dim": 512, "embedding_dim": 512, "n_steps": preset["n_steps"]}
+    for name, preset in CCASSG_PRESETS.items()
+}
+
 # The architecture of CCA-SSG, so that the difference is what training adds.
 UNTRAINED_GCN: dict[str, Settings] = {"citeseer": {"n_layers": 1}}
 
@@ -93,18 +99,18 @@ BGRL: dict[str, Settings] = {
 }
 
 # pbielak/graph-barlow-twins, experiments/configs (1000 steps, full batch; rates of its transductive configuration). Not
-# published on the citation graphs: CCA-SSG's views.
+# published on the citation graphs: CCA-SSG's views, widths and steps.
 _GBT: Settings = {"n_steps": 1000, "n_warmup_steps": 100}
 GRAPH_BARLOW_TWINS: dict[str, Settings] = {
-    **{name: _CCASSG_VIEWS[name] for name in CITATION},
+    **{name: _LIKE_CCASSG[name] | {"n_warmup_steps": 5} for name in CITATION},
     "computers": _GBT | _widths(128) | _views(0.4, 0.1) | {"learning_rate": 5e-4},
     "photo": _GBT | _widths(256) | _views(0.1, 0.3) | {"learning_rate": 1e-4},
     "cs": _GBT | _widths(256) | _views(0.5, 0.2) | {"learning_rate": 1e-5},
     "physics": _GBT | _widths(128) | _views(0.5, 0.2) | {"learning_rate": 1e-5},
 }
 
-# VICReg was published on images; the views and the number of steps are CCA-SSG's.
-VICREG: dict[str, Settings] = _CCASSG_VIEWS
+# VICReg was published on images; the views, widths and number of steps are CCA-SSG's.
+VICREG: dict[str, Settings] = _LIKE_CCASSG
 
 # Supervised systems: the settings of their papers on citation graphs are the defaults. Others: Shchur et al., Pitfalls of
 # Graph Neural Network Evaluation, 2018 (shchur/gnn-benchmark, config/optimized).

@@ -1,0 +1,96 @@
+"""What the harnesses do in processes of their own; see `nursery`."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import scipy.sparse as sp
+
+from ccassg import CCASSG, as_graph
+from ccassg.datasets import sources
+from ccassg.datasets.download import fetch_dataset
+from ccassg.experiments import runner
+from ccassg.experiments.records import Records, key_of
+
+
+def planned_runs(n):
+    """Runs as an experiment plans them; their results follow from their keys."""
+    return [{"task": "toy", "method": "none", "dataset": f"set{i % 3}", "seed": i} for i in range(n)]
+
+
+def record_runs(folder, n, seconds):
+    """`ccassg reproduce` without its training: the runner, with workers that answer after ``seconds``."""
+
+    def do(self, run):
+        time.sleep(seconds)
+        # Long lines, so that a kill can fall into the middle of one.
+        result = {"accuracy": int(key_of(run)[:8], 16), "points": list(range(3000))}
+        return {"record": {"run": run, "result": result, "seconds": {"total": seconds}}}
+
+    runner._Crew.do = do
+    return runner.carry_out(planned_runs(n), Records(folder), jobs=2)
+
+
+def fit_varied(n, seed):
+    """Fit ``n`` graphs of all kinds in this process; resident bytes and open files after each."""
+    rng = np.random.default_rng(seed)
+    process = psutil.Process()
+    memory, files = [], []
+    for i in range(n):
+        nodes, width = int(rng.integers(20, 400)), int(rng.integers(4, 60))
+        adjacency = sp.random(nodes, nodes, density=rng.uniform(0, 0.05), random_state=i)
+        features = sp.random(nodes, width, density=0.2, random_state=i, format="csr")
+        graph = as_graph(adjacency, features if i % 2 else features.toarray())
+        choices = {"encoder": ("gcn", "mlp")[i % 3 == 0], "n_layers": 1 + i % 3, "loss_nodes": (0, 10)[i % 5 == 0]}
+        checkpoint = Path(f"soak-{os.getpid()}.safetensors")
+        model = CCASSG(hidden_dim=32, embedding_dim=16, n_steps=6, random_state=i, **choices)
+        model.fit(graph, checkpoint=checkpoint, checkpoint_every=2)
+        assert np.isfinite(model.transform(graph)).all()
+        model.save("soak-model")
+        CCASSG.load("soak-model")
+        for leftover in Path().glob("soak-*.safetensors*"):
+            leftover.unlink()
+        gc.collect()
+        memory.append(process.memory_info().rss)
+        files.append(process.num_fds())
+    return {"memory": memory, "files": files}
+
+
+def fetch_together(n_processes, folder, base_url, digest):
+    """Start processes that fetch the same dataset into the same folder at the same time; their exit codes."""
+    sources.FILES["photo"] = (sources.SourceFile("photo.npz", base_url, digest),)
+    start = time.monotonic() + 0.3
+    children = []
+    for _ in range(n_processes):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                time.sleep(max(0.0, start - time.monotonic()))
+                (path,) = fetch_dataset("photo", folder=folder, wait=0)
+                code = 0 if path.is_file() else 3
+            except BaseException:
+                import traceback
+
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        children.append(pid)
+    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+
+
+def fit_with_threads(threads, n_nodes, path):
+    """Fit on so many threads and keep the embedding."""
+    import torch
+
+    torch.set_num_threads(threads)
+    rng = np.random.default_rng(0)
+    graph = as_graph(sp.random(n_nodes, n_nodes, density=4 / n_nodes, random_state=0), rng.normal(size=(n_nodes, 64)))
+    model = CCASSG(encoder="gcn", n_layers=2, hidden_dim=64, embedding_dim=32, n_steps=10, random_state=0)
+    np.save(path, model.fit_transform(graph))
+    return torch.get_num_threads()

@@ -21,6 +21,7 @@ from ccassg.encoders import Encoder
 from ccassg.estimator import CCASSG
 from ccassg.experiments.provenance import peak_memory
 from ccassg.graph import Graph
+from ccassg.head import GRAM_FROM
 from ccassg.presets import FAST, PRESETS
 from ccassg.step import ExactStep
 from ccassg.train import Views
@@ -68,17 +69,18 @@ def load_job(job: dict[str, Any]) -> tuple[Graph, dict[str, Any]]:
 def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[str, Any]) -> float:
     """Floating-point operations of the dense products that the formulation needs, per step.
 
-    The Gram formulation: three symmetric Grams (5/8 of a product each) and three products of n x h x h, and twelve of
-    h x h x d. One layer: two Grams and two products of n x d x d. Dense features: the share of X W and of its gradient that
-    is left when columns kept by both views are multiplied once. Sparse products are not counted.
+    As in `ccassg.head`, with 5/8 of a product for a symmetric Gram. By Grams: three of them and three products of n x h x h,
+    and twelve of h x h x d. Direct: per view a Gram and a product of n x d x d, and three of n x h x d; with one layer only the
+    former. Dense features: the share of X W and of its gradient that is left when columns kept by both views are multiplied
+    once. Sparse products are not counted.
     """
     n = loss_nodes or graph.n_nodes
     dims = encoder.dims
-    if len(dims) == 2:
-        total = (2 * 5 / 8 + 2) * 2 * n * dims[-1] ** 2
-    else:
-        h, d = dims[-2], dims[-1]
+    h, d = dims[-2], dims[-1]
+    if len(dims) > 2 and n >= GRAM_FROM * d:
         total = (3 * 5 / 8 + 3) * 2 * n * h * h + 12 * 2 * h * h * d
+    else:
+        total = 2 * (5 / 8 + 1) * 2 * n * d * d + (6 * 2 * n * h * d if len(dims) > 2 else 0)
     features = graph.features
     assert features is not None
     dense = not hasattr(features, "nnz") or features.nnz / (features.shape[0] * features.shape[1]) >= 0.2

@@ -17,6 +17,8 @@ from ccassg.datasets.download import fetch_dataset
 from ccassg.experiments import runner
 from ccassg.experiments.records import Records, key_of
 
+SOAK = os.environ.get("CCASSG_SOAK") == "1"
+
 
 def planned_runs(n):
     """Runs as an experiment plans them; their results follow from their keys."""

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chores import SOAK
 from nursery import Nursery
 
 PROJECT = Path(__file__).parents[2]
 RESULTS = PROJECT / "results" / "trust.json"
-SOAK = os.environ.get("CCASSG_SOAK") == "1"
 FIGURES: dict[str, dict] = {}
 # Harnesses that live beside what they test; how many files one test of theirs tries.
 ELSEWHERE = {"tests/io/test_io_fuzz.py": "damaged tables", "tests/report/test_page.py": "hostile page"}

@@ -145,7 +145,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(nursery, tables, tmp_path, figure):
         assert ended.said == "Interrupted."
         assert "run the same command again" in ended.out
         assert str(checkpoint_file) in ended.out.replace("\n", "")
-        assert (now := saved_steps(checkpoint_file)) > steps
+        now = saved_steps(checkpoint_file)
+        assert now > steps
         steps = now
     figure("Ctrl-C", interruptions=2, steps_lost=0)
 
@@ -182,10 +183,11 @@ def test_ctrl_c_keeps_a_whole_step(run, tmp_path, monkeypatch, moment):
         return result
 
     path = tmp_path / "c.safetensors"
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(torch.optim.Adam, "step", step)
-        stop = (lambda step, *_: interrupt() if step == 4 else None) if moment == "between steps" else None
+    stop = (lambda step, *_: interrupt() if step == 4 else None) if moment == "between steps" else None
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    with pytest.raises(KeyboardInterrupt):
         run(gcn((6, 8)), checkpoint_path=path, checkpoint_every=100, on_step=stop)
+    monkeypatch.undo()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert saved_steps(path) == (6 if moment == "between steps" else 5)
     resumed = gcn((6, 8), seed=3)

@@ -7,13 +7,13 @@ import time
 import numpy as np
 import psutil
 import pytest
-from chores import planned_runs
+from chores import SOAK, planned_runs
 
 from ccassg import checkpoint
 from ccassg.experiments.records import Records, key_of, read
 
 RESULTS = ("model.safetensors", "embedding.parquet", "nodes.parquet")
-STEPS = 60
+STEPS = 40 if SOAK else 10
 
 
 def fit(tables, folder, *more):
@@ -52,7 +52,7 @@ def test_a_killed_fit_resumes_to_the_same_bits(nursery, tables, whole, tmp_path,
     n_kills = n_runs = n_steps_kept = 0
     while n_kills < wanted:
         folder, kept = tmp_path / f"run{n_runs}", 0
-        for _ in range(3):
+        for _ in range(4):
             nursery.start(*fit(tables, folder))
             time.sleep(rng.uniform(0.05, 1.0) * seconds)
             nursery.signal(signal.SIGKILL)
@@ -80,11 +80,9 @@ def test_a_killed_fit_resumes_to_the_same_bits(nursery, tables, whole, tmp_path,
 def test_a_kill_between_the_two_renames_of_a_checkpoint(nursery, tables, whole, tmp_path):
     """The only moment at which there is no newest checkpoint: the previous one takes over."""
     expected, _ = whole
-    nursery.start(*fit(tables, tmp_path, "--set", "n_steps=30"))
-    assert nursery.wait().code == 0
-    nursery.start(*fit(tables, tmp_path / "again"))
+    pid = nursery.start(*fit(tables, tmp_path / "again"))
     newest = tmp_path / "again" / "checkpoint.safetensors"
-    while nursery.pid and not checkpoint.previous(newest).exists():
+    while psutil.pid_exists(pid) and not checkpoint.previous(newest).exists():
         time.sleep(0.002)
     nursery.signal()
     nursery.wait()
@@ -109,11 +107,8 @@ def test_killed_runners_lose_and_double_nothing(nursery, tmp_path, scale, figure
             now = {key_of(record["run"]) for record in Records(folder)}
             assert before <= now <= planned, "a record was lost"
             before = now
-        assert (
-            nursery.call("chores:record_runs", str(folder), n_planned, 0.0)
-            == n_planned - len({key_of(record["run"]) for record in Records(folder)} & before)
-            or len(before) < n_planned
-        )
+        n_left = n_planned - len(Records(folder))
+        assert nursery.call("chores:record_runs", str(folder), n_planned, 0.0) == n_left
         lines = [record for path in sorted(folder.glob("*.jsonl")) for record in read(path)]
         assert sorted(record["key"] for record in lines) == sorted(planned)
         assert all(record["result"]["accuracy"] == int(record["key"][:8], 16) for record in lines)

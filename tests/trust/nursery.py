@@ -120,6 +120,8 @@ def _live(order) -> None:
         for number, path in ((0, os.devnull), (1, folder / "stdout"), (2, folder / "stderr")):
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if number else 0), 0o666), number)
         os.environ.update(order["env"])
+        # A shell that started all this in the background has switched Ctrl-C off.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         if "argv" in order:
             from ccassg.cli import main
 

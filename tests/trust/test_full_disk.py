@@ -163,6 +163,14 @@ def run():
     return lambda encoder, **options: train(encoder, graph, settings, **options)
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_works():
+    """Also where a shell has started the tests in the background, which switches it off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 

@@ -19,7 +19,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.installed-dev
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 help:
 	@echo "make demo   train on Cora, evaluate, write demo-report.html"

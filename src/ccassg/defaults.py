@@ -49,6 +49,10 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> tupl
     return chosen, reasons
 
 
+def _rounded(value: float) -> float:
+    return float(f"{value:.2g}")
+
+
 def fillable_width(graph: Graph) -> int:
     """The widest embedding that the data can fill with uncorrelated dimensions."""
     return max(1, min(MAX_DIM, graph.n_features, graph.n_nodes // 2))

@@ -47,7 +47,7 @@ def fit(
     label_column: NodeColumnOption = None,
     directed: DirectedOption = False,
     text: TextOption = "refuse",
-    method: Annotated[str, typer.Option(help="cca-ssg or another system; see --list-methods.")] = "cca-ssg",
+    method: Annotated[str, typer.Option(help="cca-ssg or another system; ccassg settings lists them.")] = "cca-ssg",
     preset: Annotated[str | None, typer.Option(help="The paper's settings for this dataset.")] = None,
     settings: Annotated[
         list[str] | None,

@@ -44,6 +44,7 @@ def reproduce(
     Example: ccassg reproduce citation --methods cca-ssg --datasets cora --seeds 20 --json cora.json
     """
     from ccassg.experiments import EXPERIMENTS, output, runner, summary
+    from ccassg.experiments.headline import headline
     from ccassg.experiments.records import Records
 
     if list_only or not names:
@@ -77,6 +78,9 @@ def reproduce(
         else:
             _say(written.markdown)
             _say("Written: " + ", ".join(str(path) for path in written.files))
+    front_page = results.parent / "README.md"
+    if front_page.is_file() and (table := headline(records)):
+        output.replace_block(front_page, "results", table)
     write_json(json_file, summaries[wanted[0]] if len(wanted) == 1 else summaries)
     for failure in failures:
         _say(failure)

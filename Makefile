@@ -21,6 +21,11 @@ lint: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+soak: $(VENV)/.installed-dev
+	@echo "Running the trust harnesses in full; this takes hours ..."
+	@CCASSG_SOAK=1 CCASSG_FUZZ_FILES=3000 $(BIN)/python -m pytest tests/trust tests/io/test_io_fuzz.py tests/report/test_page.py
+	@$(BIN)/python tests/trust/table.py
+
 help:
 	@echo "make demo   train on Cora, evaluate, write demo-report.html"
 	@echo "make test   the whole test suite"

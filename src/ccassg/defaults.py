@@ -34,15 +34,17 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> tupl
         decide("encoder", "gcn", "the graph has edges")
     else:
         decide("encoder", "mlp", "there are no edges to aggregate over")
-    width = fillable_width(graph)
     decide("n_layers", 2, "the paper's choice on six of seven graphs")
     decide(
-        "embedding_dim", width, f"at most {MAX_DIM}, the number of features ({graph.n_features}), and half the nodes"
+        "embedding_dim",
+        fillable_width(graph),
+        f"at most {MAX_DIM}, the number of features ({graph.n_features}), and half the nodes",
     )
+    width = chosen["embedding_dim"] if isinstance(chosen["embedding_dim"], int) else MAX_DIM
     decide("hidden_dim", max(width, min(MAX_DIM, 2 * width)), "at least as wide as the embedding")
-    decide(
-        "decorrelation", 1e-3 * MAX_DIM / max(width, 1) if width < MAX_DIM else 1e-3, "keeps both terms in proportion"
-    )
+    # The invariance term has d parts and the decorrelation term d^2: lambda d stays what it is at the paper's width.
+    strength = _rounded(1e-3 * MAX_DIM / min(max(width, 1), MAX_DIM))
+    decide("decorrelation", strength, "the paper's at width 512, in proportion when narrower")
     decide("edge_drop_rate", 0.0 if chosen["encoder"] == "mlp" else 0.4, "middle of the useful range")
     decide("feature_mask_rate", 0.2, "middle of the useful range")
     decide("n_steps", 50, "more steps whiten noise")

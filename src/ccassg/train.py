@@ -145,6 +145,10 @@ def train(
             optimizer.step()
             history.append(terms)
             is_due = (step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps or ctrl_c.pressed
+            if is_due and not all(bool(torch.isfinite(part).all()) for part in encoder.state_dict().values()):
+                # The loss would tell a step later (of batch norm's running variance never), but this state must be
+                # neither saved nor returned.
+                raise NonFiniteLossError(_explain(step, settings, checkpoint_path, weights=True))
             if saved is not None and is_due:
                 checkpoint.save(saved, fingerprint, encoder, optimizer, history, moments)
             if on_step is not None:
@@ -303,7 +307,9 @@ class _CtrlC:
         self.pressed = True
 
 
-def _explain(step: int, settings: Settings, path: Path | None) -> str:
-    cause = "the features' scale is extreme" if step == 0 else f"learning_rate {settings.learning_rate:g} is too high"
+def _explain(step: int, settings: Settings, path: Path | None, *, weights: bool = False) -> str:
+    scale, rate = "the features' scale is extreme", f"learning_rate {settings.learning_rate:g} is too high"
+    cause = f"{scale} or {rate}" if weights else scale if step == 0 else rate
     saved = f"; the last good state is in {path}" if path is not None and path.exists() else ""
-    return f"the loss is not finite at step {step}; most likely {cause}{saved}"
+    what = f"the weights are not finite after step {step}" if weights else f"the loss is not finite at step {step}"
+    return f"{what}; most likely {cause}{saved}"

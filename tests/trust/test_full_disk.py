@@ -17,7 +17,7 @@ from ccassg import as_graph, checkpoint
 from ccassg.encoders import gcn
 from ccassg.experiments.records import Records, append
 from ccassg.loss import Objective
-from ccassg.train import Settings, train
+from ccassg.train import NonFiniteLossError, Settings, train
 
 KIB = 1024
 SMALL = [x for s in ("n_steps=3", "encoder=gcn", "hidden_dim=16", "embedding_dim=8") for x in ("--set", s)]
@@ -125,10 +125,26 @@ def test_a_loss_that_is_not_finite_ends_with_a_sentence(nursery, tables, tmp_pat
     ended = nursery.run("fit", *tables, "-o", tmp_path / "m", *SMALL[2:], "--set", "n_steps=20", "--set",
                         "learning_rate=1e38", "--checkpoint-every", 1)  # fmt: skip
     assert ended.code == 1, ended.err
-    assert "not finite at step" in ended.said
+    assert "not finite a" in ended.said  # the loss at a step, or the weights after one
     assert "learning_rate 1e+38 is too high" in ended.said
     assert str(tmp_path / "m" / "checkpoint.safetensors") in ended.said
     assert not (tmp_path / "m" / "model.safetensors").exists()
+
+
+def test_weights_that_are_not_finite_are_neither_saved_nor_returned(run, tmp_path, monkeypatch):
+    take_step = torch.optim.Adam.step
+
+    def step(self, *arguments):
+        take_step(self, *arguments)
+        if len(self.state) and int(next(iter(self.state.values()))["step"]) == 5:
+            with torch.no_grad():
+                self.param_groups[0]["params"][0][0, 0] = float("nan")
+
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    path = tmp_path / "c.safetensors"
+    with pytest.raises(NonFiniteLossError, match=r"weights are not finite after step 4.*the last good state is in"):
+        run(gcn((6, 8)), checkpoint_path=path, checkpoint_every=1)
+    assert saved_steps(path) == 4
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(nursery, tables, tmp_path, figure):

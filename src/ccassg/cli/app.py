@@ -63,6 +63,8 @@ def main() -> None:
     """Run the program: bad input ends with one sentence and exit code 2, a run that diverges with 1, Ctrl-C with 130."""
     try:
         code = app(standalone_mode=False)
+        if code == 130:  # what Typer makes of Ctrl-C, without a word
+            error_console.print("Interrupted.")
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):

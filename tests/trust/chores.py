@@ -48,7 +48,7 @@ def fit_varied(n, seed):
         adjacency = sp.random(nodes, nodes, density=rng.uniform(0, 0.05), random_state=i)
         features = sp.random(nodes, width, density=0.2, random_state=i, format="csr")
         graph = as_graph(adjacency, features if i % 2 else features.toarray())
-        choices = {"encoder": ("gcn", "mlp")[i % 3 == 0], "n_layers": 1 + i % 3, "loss_nodes": (0, 10)[i % 5 == 0]}
+        choices = {"encoder": ("gcn", "mlp")[i % 3 == 0], "n_layers": 1 + i % 3, "loss_nodes": (None, 10)[i % 5 == 0]}
         checkpoint = Path(f"soak-{os.getpid()}.safetensors")
         model = CCASSG(hidden_dim=32, embedding_dim=16, n_steps=6, random_state=i, **choices)
         model.fit(graph, checkpoint=checkpoint, checkpoint_every=2)

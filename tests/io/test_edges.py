@@ -42,9 +42,9 @@ def write(tmp_path):
         ("e.tsv", "source\ttarget\nann\tbob\nbob\tcid\ncid\tann\n"),
         ("e.txt", "# comment\n  ann   bob\nbob\tcid\n\n% more\ncid ann"),
         ("e.edgelist", "source target\nann bob\nbob cid\ncid ann\n"),
-        ("e.csv.gz", gzip.compress(b"source,target\nann,bob\nbob,cid\ncid,ann\n")),
-        ("e.csv", gzip.compress(b"source,target\nann,bob\nbob,cid\ncid,ann\n")),
-        ("e.txt.gz", gzip.compress(b"ann bob\nbob cid\ncid ann\n")),
+        ("e.csv.gz", gzip.compress(b"source,target\nann,bob\nbob,cid\ncid,ann\n", mtime=0)),
+        ("e.csv", gzip.compress(b"source,target\nann,bob\nbob,cid\ncid,ann\n", mtime=0)),
+        ("e.txt.gz", gzip.compress(b"ann bob\nbob cid\ncid ann\n", mtime=0)),
     ],
 )
 def test_text_formats_agree(write, name, content):
@@ -126,7 +126,7 @@ BAD = {
     "its content is binary": ("e.csv", b"u,v\n\x00\x01"),
     "not a Parquet file: its content is text": ("e.parquet", b"u,v\n1,2\n"),
     "footer": ("e.parquet", b"PAR1 nonsense"),
-    "damaged gzip": ("e.csv.gz", gzip.compress(b"u,v\n" + b"1,2\n" * 5000)[:-20]),
+    "damaged gzip": ("e.csv.gz", gzip.compress(b"u,v\n" + b"1,2\n" * 5000, mtime=0)[:-20]),
     "no reader for the suffix '.docx'": ("e.docx", b"u,v\n1,2\n"),
     "pickle": ("e.csv", b"\x80\x04\x95\x00\x00"),
 }

@@ -67,7 +67,7 @@ EDGES = {
     "csv": b"source,target,weight\n0,1,2.5\n1,2,1\n2,0,3\n",
     "tsv": b"source\ttarget\n0\t1\n1\t2\n",
     "txt": b"# edges\n0 1\n1  2\n2 3\n",
-    "csv.gz": gzip.compress(b"source,target\n0,1\n1,2\n"),
+    "csv.gz": gzip.compress(b"source,target\n0,1\n1,2\n", mtime=0),
     "parquet": parquet(pa.table({"source": ["0", "1", "2"], "target": ["1", "2", "0"], "weight": [1.0, 2.0, 3.0]})),
     "graphml": GRAPHML,
     "mtx": mtx(),

@@ -33,8 +33,8 @@ CHUNK = 2**22
 class Scale:
     """The synthetic graph and the budget; by default the size of ogbn-products.
 
-    ``n_edges`` counts undirected edges before repeats are merged; ``trace`` is the length of a class's vector in the features,
-    against noise of 1 in every direction and of ``nuisance`` in ``n_nuisance`` of them.
+    ``n_edges`` counts undirected edges before repeats are merged. In the features, the classes are vectors of length ``trace`` in
+    ``n_signal`` directions, against noise of 1 in every direction and of ``nuisance`` in ``n_nuisance`` of them.
     """
 
     n_nodes: int = 2_449_029
@@ -43,14 +43,17 @@ class Scale:
     n_classes: int = 47
     homophily: float = 0.5
     trace: float = 1.0
+    n_signal: int = 12
     nuisance: float = 10.0
     n_nuisance: int = 20
     n_steps: int = 100
     batch_nodes: int = 4096
     max_neighbors: int = 10
     hidden_dim: int = 256
-    embedding_dim: int = 128
-    labels_per_class: int = 50
+    embedding_dim: int = 16
+    decorrelation: float = 0.03
+    learning_rate: float = 5e-3
+    labels_per_class: int = 20
     n_scored: int = 50_000
     seed: int = 0
 
@@ -149,9 +152,11 @@ def _edge_codes(y: Array, scale: Scale, rng: np.random.Generator) -> Array:
 def _features(y: Array, scale: Scale, rng: np.random.Generator) -> Iterator[Array]:
     """Class vectors of length ``trace``, noise, and strong noise in a few directions, some rows at a time."""
     width = scale.n_features
-    centres = rng.standard_normal((scale.n_classes, width), dtype=np.float32)
+    axes = np.linalg.qr(rng.standard_normal((width, width)))[0].astype(np.float32)
+    signal, directions = axes[: scale.n_signal], axes[scale.n_signal :][: scale.n_nuisance]
+    centres = rng.standard_normal((scale.n_classes, len(signal)), dtype=np.float32)
     centres *= scale.trace / np.linalg.norm(centres, axis=1, keepdims=True)
-    directions = np.linalg.qr(rng.standard_normal((width, min(width, scale.n_nuisance))))[0].T.astype(np.float32)
+    centres = centres @ signal
     rows = max(1, CHUNK // width)
     for start in range(0, len(y), rows):
         classes = y[start : start + rows]
@@ -166,11 +171,12 @@ def _model(scale: Scale, n_steps: int) -> CCASSG:
         n_layers=2,
         hidden_dim=scale.hidden_dim,
         embedding_dim=scale.embedding_dim,
-        decorrelation=1e-3,
+        decorrelation=scale.decorrelation,
         edge_drop_rate=0.4,
-        feature_mask_rate=0.2,
+        feature_mask_rate=0.0,
         n_steps=n_steps,
-        batch_nodes=scale.batch_nodes,
+        learning_rate=scale.learning_rate,
+        batch_nodes=min(scale.batch_nodes, scale.n_nodes),
         max_neighbors=scale.max_neighbors,
         random_state=scale.seed,
     )

@@ -110,6 +110,14 @@ def test_a_checkpoint_of_another_run_is_refused(graph, tmp_path):
         train(gcn((F, 8)), graph, settings(n_steps=2, learning_rate=0.5), checkpoint_path=path)
 
 
+def test_an_edited_graph_of_the_same_size_is_another_run(graph, tmp_path):
+    path = tmp_path / "c.safetensors"
+    train(gcn((F, 8)), graph, settings(n_steps=2), checkpoint_path=path)
+    edited = graph.with_features(graph.features * np.float32(2))
+    with pytest.raises(ValueError, match="another graph"):
+        train(gcn((F, 8)), edited, settings(n_steps=2), checkpoint_path=path)
+
+
 def test_a_non_finite_loss_stops_at_once(graph):
     with pytest.raises(NonFiniteLossError, match=r"not finite at step [1-9].*learning_rate 1e"):
         train(gcn((F, 8)), graph, settings(learning_rate=1e38, n_steps=20))

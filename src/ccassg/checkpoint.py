@@ -73,6 +73,8 @@ def resume(
             continue
         loaded = _read(candidate)
         if loaded is None:
+            # Out of the way, so that the next save does not push it over the good one before it.
+            os.replace(candidate, candidate.with_name(candidate.name + ".damaged"))
             continue
         tensors, metadata = loaded
         if metadata.get("fingerprint") != fingerprint:

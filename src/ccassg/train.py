@@ -12,12 +12,14 @@ import json
 import math
 import signal
 import threading
+import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -62,7 +64,7 @@ class Settings:
         known = asdict(self) | {
             "augmentations": [getattr(f, "__qualname__", repr(f)) for f in self.augmentations],
             "n_steps": None,  # a longer run continues a shorter one
-            "graph": [graph.n_nodes, graph.n_edges, graph.n_features],
+            "graph": [graph.n_nodes, graph.n_edges, graph.n_features, _checksum(graph)],
             "dims": encoder.dims,
             "propagate": encoder.propagate,
         }
@@ -128,7 +130,7 @@ def train(
         encoder.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
     history = History()
-    fingerprint = settings.fingerprint(graph, encoder)
+    fingerprint = "" if checkpoint_path is None else settings.fingerprint(graph, encoder)
     saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
     if saved is not None:
         checkpoint.resume(saved, fingerprint, encoder, optimizer, history, moments)
@@ -305,6 +307,18 @@ class _CtrlC:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True
+
+
+def _checksum(graph: Graph) -> int:
+    """Of structure, weights and features, so that a run is not continued on a graph that was edited."""
+    parts: list[Any] = [graph.indptr, graph.indices, graph.weights]
+    features: Any = graph.features
+    parts += [features.data, features.indices] if hasattr(features, "indices") else [features]
+    total = 0
+    for part in parts:
+        if part is not None:
+            total = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).data, total)
+    return total
 
 
 def _explain(step: int, settings: Settings, path: Path | None, *, weights: bool = False) -> str:

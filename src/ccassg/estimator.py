@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     fit_seconds_ : float
         Time that training took.
     """
+
+    # How the method compares (Table 1 of the paper; see `ccassg.baselines.base`).
+    target: ClassVar[str] = "F-F"
+    mi_estimator: ClassVar[bool] = False
+    projector: ClassVar[bool] = False
+    asymmetric: ClassVar[bool] = False
+    negatives: ClassVar[bool] = False
+    space: ClassVar[str] = "O(D^2)"
 
     def __init__(
         self,

@@ -156,6 +156,7 @@ class BatchViews:
         self.shard, self.n_shards = shard, n_shards
         self.received, self.sent = neighbours(graph)
         self.features = rows_of_features(graph)
+        self.expects_degrees = settings.max_neighbors > 0 and self.sent.weights is None
         # Features narrower than the first layer are aggregated before they are multiplied: fewer numbers to add up.
         self.aggregate_first = isinstance(self.features, Tensor) and self.dims[0] <= self.dims[1]
 
@@ -218,8 +219,12 @@ class BatchViews:
         a = sparse.add_self_loops(CSR(thin.indptr, place, thin.values * scale[owner[kept]], (len(nodes), len(columns))))
         loops = a.indptr[1:] - 1
         a.indices[loops] = own
-        sent = self._sent(columns, step, v)
-        values = a.values * (received.rsqrt()[sparse.row_ids(a)] * sent.rsqrt()[a.indices])
+        sent = self._sent(columns, step, v)[a.indices]
+        if self.expects_degrees:
+            # A sender whose edge to here was kept sends that one for certain.
+            sent += self.settings.edge_drop_rate[v]
+            sent[loops] -= self.settings.edge_drop_rate[v]
+        values = a.values * (received.rsqrt()[sparse.row_ids(a)] * sent.rsqrt())
         return CSR(a.indptr.to(torch.int32), a.indices.to(torch.int32), values, a.shape), columns
 
     def _thin_out(self, kept: Tensor, numbers: Tensor, owner: Tensor, n: int, v: int) -> Tensor:
@@ -237,7 +242,7 @@ class BatchViews:
         ``max_neighbors`` asks for an estimate anyway, the expected number takes its place.
         """
         rate = self.settings.edge_drop_rate[v]
-        if self.sent.weights is None and (rate == 0 or self.settings.max_neighbors):
+        if self.expects_degrees or (rate == 0 and self.sent.weights is None):
             return (1 - rate) * (self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]).float() + 1
         sums = torch.ones(len(nodes))
         ends = (self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]).cumsum(0)

@@ -151,6 +151,7 @@ def save_run(folder: Path, model: Any, opened: Opened, z: Array, *, source: str,
 
     All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
         staged = Path(name)
         _write_run(staged, model, opened, z, source=source, provenance=provenance)

@@ -48,7 +48,7 @@ class Textbook:
         loss = loss + self.settings["decorrelation"] * ((identity - c1).pow(2).sum() + (identity - c2).pow(2).sum())
         loss.backward()
         self.optimizer.step()
-        return float(loss)
+        return float(loss.detach())
 
     def augment(self) -> tuple[Tensor, Tensor | None]:
         """A masked copy of the features and the normalised adjacency of the edges that stay."""

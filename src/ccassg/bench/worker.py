@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -94,6 +95,7 @@ def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[
 def main() -> None:
     """Serve until the input ends."""
     job = json.loads(sys.argv[1])
+    warnings.filterwarnings("ignore", message="Sparse")  # the textbook's sparse tensors are called beta
     torch.set_num_threads(job["threads"])
     started = time.perf_counter()
     step, facts = contestant(job)

@@ -12,6 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from ccassg.datasets.load import find_folder, load_dataset
 from ccassg.datasets.sources import FILES
 from ccassg.experiments.records import Record, Records, Run, key_of
@@ -92,7 +94,7 @@ def carry_out(
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     todo = missing(runs, records)
     _require_datasets({run["dataset"] for run in todo}, data_dir)
-    threads = max((os.cpu_count() or 1) // jobs, 1)
+    threads = max(torch.get_num_threads() // jobs, 1)  # as OMP_NUM_THREADS and the processors given to us have it
     clock = _Clock(records, todo, jobs)
     failures: list[str] = []
     crew = _Crew(None if data_dir is None else str(data_dir), threads)

@@ -42,9 +42,9 @@ def test_multiply_in_blocks_into_a_buffer_with_an_epilogue(monkeypatch):
     out = torch.full((10, 2), 7.0, dtype=torch.float64)
     seen = []
 
-    def add_row_number(block, start, stop):
-        seen.append((start, stop))
-        block += torch.arange(start, stop, dtype=torch.float64).unsqueeze(1)
+    def add_row_number(block, rows, out):
+        seen.append((rows.start, rows.stop))
+        torch.add(block, torch.arange(rows.start, rows.stop).unsqueeze(1), out=out)
 
     result = sparse.multiply(a, b, out, add_row_number)
     assert result is out

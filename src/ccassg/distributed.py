@@ -65,9 +65,10 @@ def session(device: str = "cpu") -> Iterator[bool]:
         local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         torch.set_num_threads(max(1, torch.get_num_threads() // local))
     with _lost_ranks("while the processes met"):
-        store, rank, size = next(dist.rendezvous("env://", timeout=SETUP_TIMEOUT))
+        store, rank, size = next(dist.rendezvous("env://", timeout=SETUP_TIMEOUT))  # type: ignore[attr-defined]
         # torchrun keeps its store over restarts: without a prefix of its own, a process could read the addresses of the dead.
-        store = dist.PrefixStore(f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
         backend = "nccl" if cuda else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SETUP_TIMEOUT)
     try:

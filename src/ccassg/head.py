@@ -3,8 +3,8 @@
 Two formulations, both exact:
 
 *Grams.* With Z = M W, the loss depends on M only through M1'M1, M2'M2, M1'M2 and W, so Z itself is never formed. The
-cross term needs only the symmetric part of M1'M2, which follows from the Gram of M1 + M2; a Gram is symmetric and costs 5/8
-of a product. Backward, dM1 = M1 U1 + (M1 + M2) T and dM2 = M2 U2 + (M1 + M2) T share one product. Together the work of about
+cross term needs only the symmetric part of M1'M2, which follows from the Gram of M1 + M2; a symmetric product costs 5/8 of
+a full one. Backward, dM1 = M1 U1 + (M1 + M2) T and dM2 = M2 U2 + (M1 + M2) T share one product. Together the work of about
 five n x d x d products where autograd needs fifteen; worth it when n is well above d.
 
 *Direct.* Z is formed, only the diagonal of Z1'Z2 is, and the symmetric Gram gives the decorrelation gradient in one product.
@@ -25,9 +25,9 @@ from torch import Tensor
 from ccassg.loss import Objective, Terms, inverse_std
 
 Total = Callable[[Tensor], Tensor]
-# The Gram formulation has about 12 products of d^3 on top and saves more than 4 of n d^2.
+# The Gram formulation has about 10 products of d^3 on top and saves more than 4 of n d^2.
 GRAM_FROM = 3.0
-GRAM_PANELS = 4
+SYMMETRIC_PANELS = 4
 
 
 class Exchange(Protocol):
@@ -70,15 +70,20 @@ class HeadGradients(NamedTuple):
     weight: Tensor | None
 
 
-def gram(x: Tensor, out: Tensor) -> Tensor:
-    """``x' x`` for x of shape (n, d), computing one triangle of blocks and mirroring it."""
-    d = x.shape[1]
-    width = -(-d // GRAM_PANELS)
+def symmetric_mm(a: Tensor, b: Tensor, out: Tensor) -> Tensor:
+    """``a b``, known to be a symmetric (d, d) matrix: one triangle of blocks is computed, the other mirrored."""
+    d = len(out)
+    width = -(-d // SYMMETRIC_PANELS)
     for start in range(0, d, width):
         stop = min(start + width, d)
-        torch.mm(x[:, start:stop].T, x[:, start:], out=out[start:stop, start:])
+        torch.mm(a[start:stop], b[:, start:], out=out[start:stop, start:])
         out[stop:, start:stop] = out[start:stop, stop:].T
     return out
+
+
+def gram(x: Tensor, out: Tensor) -> Tensor:
+    """``x' x`` for x of shape (n, d)."""
+    return symmetric_mm(x.T, x, out)
 
 
 def linear_head(
@@ -165,8 +170,9 @@ def _by_grams(
         smooth(sums)
     cross_c.sub_(c1).sub_(c2)  # M1'M2 + M2'M1
     b1, b2, b_cross = c1 @ weight, c2 @ weight, cross_c @ weight
-    scale1, error1 = _correlation_error(weight.T @ b1, means[0] @ weight)
-    scale2, error2 = _correlation_error(weight.T @ b2, means[1] @ weight)
+    d = weight.shape[1]
+    scale1, error1 = _correlation_error(symmetric_mm(weight.T, b1, weight.new_empty(d, d)), means[0] @ weight)
+    scale2, error2 = _correlation_error(symmetric_mm(weight.T, b2, weight.new_empty(d, d)), means[1] @ weight)
     cross = 0.5 * (weight * b_cross).sum(0) * scale1 * scale2
     terms = _terms(cross, error1, error2, objective)
 
@@ -174,9 +180,10 @@ def _by_grams(
     p2 = _sensitivity(scale2, error2, cross, objective)
     q = objective.invariance * scale1 * scale2
     grad_weight = (b1 @ p1).addmm_(b2, p2).mul_(2).sub_(b_cross * q)
-    t = (weight * (q / -n_total)) @ weight.T
-    u1 = torch.addmm(t, weight @ p1, weight.T, beta=-1, alpha=2 / n_total)
-    u2 = torch.addmm(t, weight @ p2, weight.T, beta=-1, alpha=2 / n_total)
+    # The moments are not needed any more: their memory takes the three symmetric matrices of the backward pass.
+    t = symmetric_mm(weight * (q / -n_total), weight.T, cross_c)
+    u1 = symmetric_mm(weight @ p1, weight.T, c1).mul_(2 / n_total).sub_(t)
+    u2 = symmetric_mm(weight @ p2, weight.T, c2).mul_(2 / n_total).sub_(t)
     grad1 = torch.mm(both, t, out=work.get("grad1", len(m1), h))
     grad2 = both.copy_(grad1)
     return HeadGradients(terms, grad1.addmm_(m1, u1), grad2.addmm_(m2, u2), grad_weight)

@@ -65,7 +65,7 @@ class FirstProduct:
                 sparse.select_entries(self.x, group == v + 1),
                 weight,
                 work.get(f"m{v}", *shape),
-                lambda block, start, stop: block.add_(common[start:stop]),
+                lambda block, rows, out: torch.add(block, common[rows], out=out),
             )
             for v in (0, 1)
         ]

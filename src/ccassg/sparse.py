@@ -19,7 +19,7 @@ from torch.nn import functional
 # same warm pages every time; one fresh N x D result would cost more in page faults than in arithmetic.
 BLOCK_ROWS = 2048
 
-Epilogue = Callable[[Tensor, int, int], object]
+Epilogue = Callable[[Tensor, slice, Tensor], object]
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def multiply(a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None
     """Sparse times dense, (n, m) x (m, d) -> (n, d), written into ``out`` if given.
 
     PyTorch's embedding bag is this product (each row sums weighted rows of a table); on a CPU it is up to
-    twice as fast as the library's own CSR product. ``then(block, start, stop)`` may change rows start .. stop of the
-    result in place while they are still in the cache.
+    twice as fast as the library's own CSR product. ``then(block, rows, out)`` may turn a block of the product, that of
+    the slice ``rows``, into what is to stand in ``out`` instead, while it is still in the cache.
     """
     n_rows = a.shape[0]
     if out is None:
@@ -108,9 +108,10 @@ def multiply(a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None
             per_sample_weights=a.values[first:last],
             include_last_offset=True,
         )
-        if then is not None:
-            then(product, start, stop)
-        out[start:stop] = product
+        if then is None:
+            out[start:stop] = product
+        else:
+            then(product, slice(start, stop), out[start:stop])
     return out
 
 

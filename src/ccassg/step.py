@@ -156,7 +156,7 @@ class ExactStep:
         # The column sums of A H are those of A, times H: no pass over the product itself.
         mean = self.total(sparse.column_sums(a) @ h).div_(n_total)
         out = self.work.get(f"m{v}", a.shape[0], h.shape[1])
-        return sparse.multiply(a, h, out, lambda block, *_: block.sub_(mean)), mean
+        return sparse.multiply(a, h, out, lambda block, _, centred: torch.sub(block, mean, out=centred)), mean
 
     def _backward(self, v: int, view: View, tapes: list[_Tape], g: Tensor, n_total: int) -> Tensor:
         """From the gradient at the head's input to that at the first product X W."""
@@ -174,7 +174,7 @@ class ExactStep:
                 below = tapes[i - 1].h
                 _add_grad(encoder.weights[i], below.T @ g)
                 g = torch.mm(g, encoder.weights[i].T, out=self._spare(v, g, len(g), below.shape[1]))
-                _relu_backward(g, below)
+                _relu_backward(g, below, out=g)
         return g
 
     def _spare(self, v: int, g: Tensor, rows: int, columns: int) -> Tensor:
@@ -187,16 +187,16 @@ class ExactStep:
         aggregation = view.layer(i)
         if aggregation is None:
             if mask is not None:
-                _relu_backward(g, mask)
+                _relu_backward(g, mask, out=g)
             return g
         at = aggregation[1]
         out = self._spare(v, g, at.shape[0], g.shape[1])
         if self.exchange is not None and i > 0:
             g = self.exchange.collect(sparse.multiply(at, g, out))
             if mask is not None:
-                _relu_backward(g, mask)
+                _relu_backward(g, mask, out=g)
             return g
-        finish = None if mask is None else lambda block, start, stop: _relu_backward(block, mask[start:stop])
+        finish = None if mask is None else lambda block, rows, out: _relu_backward(block, mask[rows], out)
         return sparse.multiply(at, g, out, finish)
 
     def _buffer(self, name: str, rows: int, columns: int) -> Tensor:
@@ -235,13 +235,14 @@ class _Tape:
 
 def _adder(bias: Tensor, *, relu: bool) -> sparse.Epilogue:
     if relu:
-        return lambda block, *_: block.add_(bias).relu_()
-    return lambda block, *_: block.add_(bias)
+        return lambda block, _, out: torch.add(block, bias, out=out).relu_()
+    return lambda block, _, out: torch.add(block, bias, out=out)
 
 
-def _relu_backward(g: Tensor, h: Tensor) -> None:
-    """Zero the gradient where the relu's output is zero, in place and in one pass."""
-    torch.ops.aten.threshold_backward.grad_input(g, h, 0, grad_input=g)
+def _relu_backward(g: Tensor, h: Tensor, out: Tensor) -> Tensor:
+    """The gradient ``g`` where the relu's output ``h`` is above zero, zero elsewhere, in one pass; ``out`` may be ``g``."""
+    torch.ops.aten.threshold_backward.grad_input(g, h, 0, grad_input=out)
+    return out
 
 
 def _add_grad(parameter: Tensor, grad: Tensor) -> None:

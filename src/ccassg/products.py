@@ -52,7 +52,10 @@ class FirstProduct:
             return [y, y]
         code, columns = self._groups
         if isinstance(self.x, Tensor):
-            self._parts = [self.x.T[c] for c in columns]
+            n = self.n_rows
+            self._parts = [
+                torch.index_select(self.x.T, 0, c, out=work.get(f"columns{i}", len(c), n)) for i, c in enumerate(columns)
+            ]
             common = torch.mm(self._parts[0].T, weight[columns[0]], out=work.get("grad1", *shape))
             return [
                 torch.addmm(common, part.T, weight[c], out=work.get(f"m{v}", *shape))

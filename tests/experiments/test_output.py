@@ -1,4 +1,10 @@
-from ccassg.experiments.output import provenance_line, replace_block
+import json
+
+import pytest
+
+from ccassg.experiments import EXPERIMENTS
+from ccassg.experiments.output import provenance_line, replace_block, write
+from ccassg.experiments.records import Records
 
 
 def test_only_the_named_block_is_replaced(tmp_path):
@@ -19,3 +25,26 @@ def test_provenance_names_commits_and_days(fake):
         "3 recorded runs, 2026-01-02 to 2026-02-01; commit 0123456, fedcba9+, none (ccassg 0.1.0); torch 2.13.0; "
         "2 CPUs (test)."
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "content"),
+    [
+        ("citation", "result", {}),
+        ("citation", "result", {"test_accuracy": "high"}),
+        ("citation", "result", {"test_accuracy": []}),
+        ("citation", "commit", {}),
+        ("citation", "versions", None),
+        ("citation", "time", 7),
+        ("collapse", "result", {"points": 1}),
+        ("correlation", "result", {"matrix": {"shape": [2, 2], "zlib": "00"}}),
+        ("information", "result", {"snapshots": [{}]}),
+    ],
+)
+def test_a_record_that_a_table_cannot_use_is_told_in_a_sentence(tmp_path, fake, name, part, content):
+    experiment = EXPERIMENTS[name]
+    plan = experiment.plan(n_seeds=1)
+    lines = [json.dumps(fake(run) | {part: content}) for run in experiment.runs(plan)]
+    (tmp_path / "cora.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=rf"a record does not hold what {name} shows .*; remove its line"):
+        write(name, experiment, Records(tmp_path), plan)

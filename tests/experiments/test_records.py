@@ -1,5 +1,7 @@
+import base64
 import json
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from ccassg.experiments.records import Records, append, key_of, pack, read, unpa
 
 
 def record(seed, dataset="cora"):
-    return {"run": {"dataset": dataset, "seed": seed}, "result": {"test_accuracy": [0.5]}}
+    run = {"task": "none", "dataset": dataset, "seed": seed}
+    return {"run": run, "result": {"test_accuracy": [0.5]}, "seconds": {"total": 1.0}}
 
 
 def test_key_follows_the_content_not_the_order():
@@ -24,9 +27,9 @@ def test_records_are_found_again(tmp_path):
     records.add(record(0, "pubmed"))
     again = Records(tmp_path / "new")
     assert len(again) == 2
-    assert again.get({"seed": 0, "dataset": "cora"})["result"] == {"test_accuracy": [0.5]}
-    assert again.get({"seed": 1, "dataset": "cora"}) is None
-    assert again.of([{"dataset": "cora", "seed": s} for s in (5, 0)]) == [again.get({"dataset": "cora", "seed": 0})]
+    assert again.get({"seed": 0, "dataset": "cora", "task": "none"})["result"] == {"test_accuracy": [0.5]}
+    assert again.get(record(1)["run"]) is None
+    assert again.of([record(seed)["run"] for seed in (5, 0)]) == [again.get(record(0)["run"])]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["cora.jsonl", "pubmed.jsonl"]
 
 
@@ -50,6 +53,32 @@ def test_a_broken_line_elsewhere_is_an_error_with_its_number(tmp_path):
     append_more = path.read_text() + json.dumps(record(1)) + "\n"
     path.write_text(append_more)
     with pytest.raises(ValueError, match=r"cora\.jsonl, line 2 is not the record of a run"):
+        Records(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "lacks"),
+    [
+        ({"seconds": None}, "its 'seconds' is not an object"),
+        ({"seconds": {}}, "its seconds have no total"),
+        ({"seconds": {"total": "long"}}, "its seconds are not numbers"),
+        ({"seconds": {"total": 1e308}}, "its seconds are not numbers"),
+        ({"result": [0.5]}, "its 'result' is not an object"),
+        ({"run": {"dataset": "cora", "seed": 0}}, "its run names no task"),
+        ({"run": {"task": "none", "dataset": 7, "seed": 0}}, "its run names no dataset"),
+    ],
+)
+def test_a_record_that_no_table_could_use_is_refused_in_a_sentence(tmp_path, change, lacks):
+    (tmp_path / "cora.jsonl").write_text(json.dumps(record(0)) + "\n" + json.dumps(record(1) | change) + "\n")
+    with pytest.raises(ValueError, match=rf"line 2 is not the record of a run \({lacks}\); remove that line"):
+        Records(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["run", "result", "seconds"])
+def test_a_record_that_lacks_a_part_is_refused_by_its_name(tmp_path, name):
+    part = {key: value for key, value in record(0).items() if key != name}
+    (tmp_path / "cora.jsonl").write_text(json.dumps(part) + "\n")
+    with pytest.raises(ValueError, match=rf"line 1 is not the record of a run \(it has no '{name}'\)"):
         Records(tmp_path)
 
 
@@ -78,3 +107,9 @@ def test_writers_do_not_mix_their_lines(tmp_path):
 def test_pictures_survive_packing():
     matrix = np.random.default_rng(0).random((7, 5))
     np.testing.assert_allclose(unpack(json.loads(json.dumps(pack(matrix)))), matrix, atol=1 / 509)
+
+
+def test_a_picture_that_would_grow_without_bound_is_cut_off():
+    bomb = base64.b85encode(zlib.compress(bytes(2**26), 9)).decode()
+    with pytest.raises(ValueError, match="cannot reshape array of size 16777216"):
+        unpack({"shape": [2**13, 2**13], "zlib": bomb})

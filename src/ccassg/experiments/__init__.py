@@ -1,4 +1,4 @@
-"""Every table and figure of the paper: `EXPERIMENTS` by name; see `ccassg reproduce --list`."""
+"""Every table and figure of the paper, and some more: `EXPERIMENTS` by name; see `ccassg reproduce --list`."""
 
 from ccassg.experiments import (
     ablation,
@@ -7,7 +7,9 @@ from ccassg.experiments import (
     collapse,
     copurchase,
     correlation,
+    details,
     dimension,
+    fast_presets,
     information,
     label_rates,
     methods,
@@ -30,6 +32,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "label-rates": label_rates.EXPERIMENT,
     "collapse": collapse.EXPERIMENT,
     "information": information.EXPERIMENT,
+    "details": details.EXPERIMENT,
+    "fast-presets": fast_presets.EXPERIMENT,
 }
 
 __all__ = ["EXPERIMENTS", "Drawn", "Experiment", "Plan", "Records"]

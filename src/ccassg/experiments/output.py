@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,22 +47,35 @@ def write(
     """
     plan = experiment.everything(asked)
     figures = (records.folder if document is None else document.parent) / "figures"
-    drawn = experiment.draw(records, plan, figures)
-    if drawn is None:
-        return None
     used = records.of(experiment.runs(plan))
+    with readable(name, records):
+        drawn = experiment.draw(records, plan, figures)
+        if drawn is None:
+            return None
+        body = _body(drawn, experiment.title, used)
     files = [figures / f"{stem}.{ending}" for stem in drawn.figures for ending in ("svg", "png")]
     tables = records.folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)
     for suffix, rows in drawn.tables.items():
         files.append(tables / f"{name}{'-' if suffix else ''}{suffix}.csv")
         _write_text(files[-1], to_csv(rows))
-    body = _body(drawn, experiment.title, used)
     files.append(tables / f"{name}.md")
     _write_text(files[-1], body.replace("FIGURES", os.path.relpath(figures, tables)))
     if document is not None and replace_block(document, name, body.replace("FIGURES", "figures")):
         files.append(document)
     return Written(body.replace("FIGURES", str(figures)), tuple(files))
+
+
+@contextmanager
+def readable(name: str, records: Records) -> Iterator[None]:
+    """Say in one sentence that a record does not hold what an experiment shows: someone may have edited the files."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, ArithmeticError, zlib.error) as error:
+        raise ValueError(
+            f"{records.folder}: a record does not hold what {name} shows ({type(error).__name__}: {error}); remove its line, "
+            f"and the run is done again"
+        ) from error
 
 
 def replace_block(document: Path, name: str, body: str) -> bool:

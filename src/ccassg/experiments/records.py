@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 Run: TypeAlias = dict[str, Any]
 Record: TypeAlias = dict[str, Any]
+_MAX_PICTURE = 2**24
 
 
 def key_of(run: Run) -> str:
@@ -98,7 +99,9 @@ def pack(matrix: npt.ArrayLike) -> dict[str, Any]:
 
 def unpack(packed: dict[str, Any]) -> npt.NDArray[np.float64]:
     """The matrix that `pack` was given, to within 1/510."""
-    values = np.frombuffer(zlib.decompress(base64.b85decode(packed["zlib"])), dtype=np.uint8)
+    # No more than a picture can use is ever decompressed, whatever the text would grow to.
+    content = zlib.decompressobj().decompress(base64.b85decode(packed["zlib"]), _MAX_PICTURE)
+    values = np.frombuffer(content, dtype=np.uint8)
     return values.reshape(packed["shape"]) / 255.0
 
 
@@ -108,11 +111,34 @@ def _parse(content: bytes, path: Path) -> list[Record]:
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
-            key_of(record["run"])
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise ValueError(f"{path}, line {number} is not the record of a run; remove that line") from None
+            _check(record)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            why = f" ({error})" if isinstance(error, _IncompleteError) else ""
+            raise ValueError(f"{path}, line {number} is not the record of a run{why}; remove that line") from None
         found.append(record)
     return found
+
+
+class _IncompleteError(ValueError):
+    """What a record lacks."""
+
+
+def _check(record: Any) -> None:
+    """Refuse what the tables and the runner's clock could not use; what a result holds is for its table to say."""
+    for name in ("run", "result", "seconds"):
+        if name not in record:
+            raise _IncompleteError(f"it has no {name!r}")
+        if not isinstance(record[name], dict):
+            raise _IncompleteError(f"its {name!r} is not an object")
+    key_of(record["run"])
+    for name in ("task", "dataset"):
+        if not isinstance(record["run"].get(name), str):
+            raise _IncompleteError(f"its run names no {name}")
+    seconds = record["seconds"].values()
+    if not all(type(value) in (int, float) and 0 <= value < 1e9 for value in seconds):
+        raise _IncompleteError("its seconds are not numbers")
+    if "total" not in record["seconds"]:
+        raise _IncompleteError("its seconds have no total")
 
 
 @contextmanager

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ccassg.baselines import METHODS, make
 from ccassg.datasets import Dataset, Split, load_dataset
-from ccassg.estimator import CCASSG
 from ccassg.evaluate import (
     ProbeResult,
     correlation_matrix,
@@ -19,7 +19,7 @@ from ccassg.evaluate import (
     off_diagonal_correlation,
 )
 from ccassg.evaluate.scores import score
-from ccassg.experiments import collapse, information, provenance
+from ccassg.experiments import collapse, details, information, provenance
 from ccassg.experiments.records import Run, pack
 
 Outcome = tuple[dict[str, Any], dict[str, float]]
@@ -51,6 +51,7 @@ def node_classification(run: Run, data: Dataset) -> Outcome:
     splits = [split_of(data, given) for given in run["splits"]]
     if METHODS[run["method"]].kind == "classifier":
         return _classify(run, data, splits)
+    data = replace(data, graph=details.prepared(run, data.graph))
     model = make_model(run)
     cost, fit_seconds = _fit(model, data)
     start = time.perf_counter()
@@ -109,7 +110,7 @@ def correlation_picture(run: Run, data: Dataset) -> dict[str, Any]:
 def make_model(run: Run) -> Any:
     """The system that a run names, not yet trained."""
     if run["method"] == "cca-ssg":
-        return CCASSG(**run["settings"], random_state=run["seed"])
+        return details.model_of(run)
     return make(run["method"], **run["settings"], random_state=run["seed"])
 
 

@@ -102,3 +102,16 @@ def test_help_has_an_example():
 @pytest.mark.parametrize(("seconds", "text"), [(7.4, "7 s"), (125, "2 min 05 s"), (7260, "2 h 01 min")])
 def test_durations(seconds, text):
     assert command._duration(seconds) == text
+
+
+def test_a_record_without_its_seconds_or_scores_is_one_sentence(tmp_path, program):
+    assert reproduce(tmp_path, *CORA, "--seeds", "1").exit_code == 0
+    path = tmp_path / "results" / "cora.jsonl"
+    good = json.loads(path.read_text())
+    for changed in ({k: v for k, v in good.items() if k != "seconds"}, good | {"result": {}}):
+        path.write_text(json.dumps(changed) + "\n")
+        code, _, errors = program("reproduce", *CORA, "--draw-only", "--results", str(tmp_path / "results"))
+        assert code == 2
+        assert errors.startswith("Error: ")
+        assert "remove" in errors
+        assert errors.count("\n") == 1

@@ -1,5 +1,6 @@
 """The graph store: round trips, laziness, and everything that must be refused."""
 
+import hashlib
 import json
 import os
 
@@ -190,6 +191,18 @@ def test_an_altered_manifest_is_refused(small):
     (small / MANIFEST).write_text(text[:-30])
     with pytest.raises(ValueError, match="not a store's manifest"):
         open_store(small)
+
+
+@pytest.mark.parametrize("header", [b"{'descr': '|u1', 'shape': (1, [", b"{'descr': (((", b"\xff" * 40, b""])
+def test_a_forged_header_is_refused_in_a_sentence(small, header):
+    """Whose hash fits; NumPy's parser raises TokenError and others on such headers."""
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    (small / "indices.npy").write_bytes(content)
+    manifest = json.loads((small / MANIFEST).read_text())
+    entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    rewrite(small, arrays=manifest["arrays"] | {"indices": manifest["arrays"]["indices"] | entry})
+    with pytest.raises(ValueError, match=r"indices\.npy is not an array that can be mapped"):
+        read_store(small)
 
 
 def test_pickles_are_never_loaded(small):

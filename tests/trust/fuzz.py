@@ -6,6 +6,7 @@ give a result or raise a ValueError; anything else is a finding. Memory and time
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import resource
@@ -20,7 +21,9 @@ from safetensors.torch import load, save
 
 from ccassg import CCASSG, as_graph, checkpoint
 from ccassg.datasets.planetoid import unpickle
-from ccassg.experiments.records import Records
+from ccassg.experiments import EXPERIMENTS, output
+from ccassg.experiments.records import Records, key_of
+from ccassg.experiments.summary import summarize
 from ccassg.io.labels import encode_labels, read_labels
 from ccassg.io.store import manifest_hash, read_store
 from ccassg.io.storewriter import write_store
@@ -29,7 +32,9 @@ from ccassg.runs import read_run
 MEMORY, SECONDS = 2**30, 20
 VALUES = (None, True, -1, 0, 2**70, 1e308, "", "x", "../x", [], {}, [[[]]], {"a": [1]}, float("nan"), [2**40, 2**40])
 PIECES = (b"\x00", b"\xff" * 8, b"nan", b'"', b"[" * 50, b"{", b"9" * 40, b"\n", b",", b"\x80", b"e999")
-KINDS = ("store", "array", "model", "weights", "run", "record", "label", "checkpoint", "pickle")
+SMALL = dataclasses.replace(EXPERIMENTS["citation"], datasets=("cora",), methods=("cca-ssg",), n_seeds=1)
+PLAN = SMALL.plan()
+KINDS = ("store", "array", "model", "weights", "run", "record", "table", "label", "checkpoint", "pickle")
 
 
 def prepare(folder: Path) -> None:
@@ -42,7 +47,7 @@ def prepare(folder: Path) -> None:
         graph, checkpoint=good / "checkpoint.safetensors", checkpoint_every=1
     ).save(good / "model")
     (good / "run.json").write_text(json.dumps({"source": "x", "notes": ["a"], "graph": {"nodes": 3}, "dataset": None}))
-    (good / "a.jsonl").write_text('{"key": "k", "run": {"dataset": "a", "seed": 1}, "result": {"x": [1, 2]}}\n' * 2)
+    (good / "a.jsonl").write_text(json.dumps(_recorded()) + "\n")
     (good / "labels.csv").write_text("id,label\n0,a\n1,b\n2,\n")
     (good / "allx").write_bytes(_pickle())
 
@@ -168,6 +173,36 @@ def _record(good, work, rng):
     return lambda: list(Records(work))
 
 
+def _table(good, work, rng):
+    """A record with a value somewhere exchanged, drawn as `ccassg reproduce --draw-only` does."""
+    (work / "a.jsonl").write_text(json.dumps(twisted(_recorded(), rng)) + "\n")
+
+    def read():
+        records = Records(work)
+        output.write("citation", SMALL, records, PLAN)
+        with output.readable("citation", records):
+            summarize("citation", records.of(SMALL.runs(PLAN)))
+
+    return read
+
+
+def _recorded():
+    """A whole record, as the worker makes it."""
+    run = SMALL.runs(PLAN)[0]
+    scores = {name: [0.8] for name in ("test_accuracy", "val_accuracy", "macro_f1")}
+    return {
+        "key": key_of(run),
+        "run": run,
+        "result": scores | {"probe_epoch": [3], "n_parameters": 5, "peak_memory_fit_bytes": 6, "final_loss": None},
+        "seconds": {"fit": 1.0, "total": 2.0},
+        "peak_memory_bytes": 7,
+        "commit": {"id": "0123456789", "modified": False},
+        "versions": {"torch": "2"},
+        "machine": {"system": "Linux", "processor": "x", "cpus": 2, "threads": 1},
+        "time": "2026-01-02T03:04:05Z",
+    }
+
+
 def _label(good, work, rng):
     (work / "labels.csv").write_bytes(damaged((good / "labels.csv").read_bytes(), rng))
     return lambda: encode_labels(read_labels(work / "labels.csv"))
@@ -209,5 +244,9 @@ def _too_long(*_):
 
 
 _FORGERS = dict(
-    zip(KINDS, (_store, _array, _model, _weights, _run, _record, _label, _checkpoint, _planetoid), strict=True)
+    zip(
+        KINDS,
+        (_store, _array, _model, _weights, _run, _record, _table, _label, _checkpoint, _planetoid),
+        strict=True,
+    )
 )

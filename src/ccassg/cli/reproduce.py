@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ccassg.cli.app import JsonFile, app, console, write_json
+from ccassg.cli.app import JsonFile, app, console, say, write_json
 
 if TYPE_CHECKING:
     from ccassg.experiments.runner import Progress
@@ -49,7 +49,7 @@ def reproduce(
 
     if list_only or not names:
         for name, experiment in EXPERIMENTS.items():
-            _say(f"{name:<14}{experiment.title}")
+            say(f"{name:<14}{experiment.title}")
         return
     wanted = list(EXPERIMENTS) if names == ["all"] else names
     for name in wanted:
@@ -64,7 +64,7 @@ def reproduce(
         plan = experiment.plan(datasets=_split(datasets), methods=_split(methods), n_seeds=seeds, quick=quick)
         runs = experiment.runs(plan)
         todo = runner.missing(runs, records)
-        _say(f"{name}: {len(runs) - len(todo)} of {len(runs)} runs are recorded in {results}")
+        say(f"{name}: {len(runs) - len(todo)} of {len(runs)} runs are recorded in {results}")
         if todo and not draw_only:
             with _progress(name, len(todo)) as on_run:
                 try:
@@ -72,18 +72,21 @@ def reproduce(
                 except runner.FailedRunsError as error:
                     failures.append(str(error))
         written = output.write(name, experiment, records, plan, document=document)
-        summaries[name] = summary.summarize(name, records.of(runs))
+        with output.readable(name, records):
+            summaries[name] = summary.summarize(name, records.of(runs))
         if written is None:
-            _say(f"{name}: nothing to draw yet")
+            say(f"{name}: nothing to draw yet")
         else:
-            _say(written.markdown)
-            _say("Written: " + ", ".join(str(path) for path in written.files))
+            say(written.markdown)
+            say("Written: " + ", ".join(str(path) for path in written.files))
     front_page = results.parent / "README.md"
-    if front_page.is_file() and (table := headline(records)):
+    with output.readable("the front page", records):
+        table = headline(records)
+    if front_page.is_file() and table:
         output.replace_block(front_page, "results", table)
     write_json(json_file, summaries[wanted[0]] if len(wanted) == 1 else summaries)
     for failure in failures:
-        _say(failure)
+        say(failure)
     if failures:
         raise typer.Exit(1)
 
@@ -111,7 +114,7 @@ def _progress(name: str, n_runs: int) -> Iterator[Callable[[Progress], None]]:
 
         def line(progress: Progress) -> None:
             outcome = f"failed: {progress.error}" if progress.error else f"{progress.seconds:.1f} s"
-            _say(
+            say(
                 f"[{progress.n_done}/{progress.n_runs}] {describe(progress.run)}: {outcome}; "
                 f"{_duration(progress.seconds_left)} left"
             )
@@ -127,7 +130,7 @@ def _progress(name: str, n_runs: int) -> Iterator[Callable[[Progress], None]]:
 
         def update(progress: Progress) -> None:
             if progress.error:
-                _say(f"{describe(progress.run)} failed: {progress.error}")
+                say(f"{describe(progress.run)} failed: {progress.error}")
             bar.update(task, completed=progress.n_done, left=f"{_duration(progress.seconds_left)} left")
 
         yield update
@@ -137,7 +140,3 @@ def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-
-def _say(text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -119,7 +119,7 @@ def one_sentence(path: Any) -> Iterator[None]:
         text = str(error)
         if type(error) is ValueError and text.startswith(str(path)) and "\n" not in text:
             raise
-        raise ValueError(f"{path} cannot be read: {_first_line(error)}") from None
+        raise ValueError(f"{path} cannot be read: {first_line(error)}") from None
 
 
 class _Gunzip(io.RawIOBase):
@@ -139,7 +139,7 @@ class _Gunzip(io.RawIOBase):
         try:
             n = self._stream.readinto(buffer)
         except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{self._path} is a damaged gzip file: {_first_line(error)}") from None
+            raise ValueError(f"{self._path} is a damaged gzip file: {first_line(error)}") from None
         self._left -= n
         if self._left < 0:
             raise ValueError(
@@ -155,7 +155,8 @@ class _Gunzip(io.RawIOBase):
         super().close()
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error of a library says, in one line that is not long."""
     text = str(error).strip().splitlines()
     line = text[0] if text else type(error).__name__
     return line if len(line) <= 300 else line[:297] + "..."

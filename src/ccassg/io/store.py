@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.graph import Array, Features, Graph
+from ccassg.io.files import first_line
 
 FORMAT, VERSION = "ccassg graph store", 1
 MANIFEST = "manifest.json"
@@ -206,8 +207,9 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) ->
         else:  # nothing to map
             with open(file, "rb") as content:
                 array = np.lib.format.read_array(content, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueError(f"{file} is not an array that can be mapped ({error}); convert the graph again") from None
+    except Exception as error:  # a damaged header makes NumPy raise anything, from TokenError to MemoryError
+        why = f"{type(error).__name__}: {first_line(error)}"
+        raise ValueError(f"{file} is not an array that can be mapped ({why}); convert the graph again") from None
     if array.dtype.str != entry["dtype"] or array.shape != shape or array.dtype.kind not in _KINDS[name]:
         raise ValueError(
             f"{file} holds {array.dtype.str} of shape {array.shape}, not {entry['dtype']} of shape {shape}; convert again"

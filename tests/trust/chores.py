@@ -18,6 +18,7 @@ from ccassg.experiments import runner
 from ccassg.experiments.records import Records, key_of
 
 SOAK = os.environ.get("CCASSG_SOAK") == "1"
+SEED = int(os.environ.get("CCASSG_FUZZ_SEED", "0"))
 
 
 def planned_runs(n):

@@ -31,6 +31,18 @@ def figure():
 
 
 @pytest.fixture(scope="session")
+def count():
+    """A function (name, **numbers): adds to what was measured."""
+
+    def add(name, **numbers):
+        counts = FIGURES.setdefault(name, {})
+        for key, number in numbers.items():
+            counts[key] = counts.get(key, 0) + number
+
+    return add
+
+
+@pytest.fixture(scope="session")
 def nursery(tmp_path_factory):
     """The program, ready to start."""
     made = Nursery(tmp_path_factory.mktemp("nursery"))

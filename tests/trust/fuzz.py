@@ -34,6 +34,8 @@ VALUES = (None, True, -1, 0, 2**70, 1e308, "", "x", "../x", [], {}, [[[]]], {"a"
 PIECES = (b"\x00", b"\xff" * 8, b"nan", b'"', b"[" * 50, b"{", b"9" * 40, b"\n", b",", b"\x80", b"e999")
 SMALL = dataclasses.replace(EXPERIMENTS["citation"], datasets=("cora",), methods=("cca-ssg",), n_seeds=1)
 PLAN = SMALL.plan()
+# Whole files that `prepare` makes and that one file is enough of.
+TEXTS = ("store/manifest.json", "model/config.json", "run.json", "a.jsonl", "labels.csv", "allx")
 KINDS = ("store", "array", "model", "weights", "run", "record", "table", "label", "checkpoint", "pickle")
 
 

@@ -1,10 +1,12 @@
 """Coverage-guided fuzzing of the readers: `python tests/trust/fuzz_atheris.py -runs=20000`, as `make soak` does.
 
-The first byte chooses the reader, the rest is the file; a ValueError is the documented answer to a bad one.
+The first byte chooses the reader, the rest is the file; a ValueError is the documented answer to a bad one. It begins with
+whole files of every kind, so that it does not spend its time on finding out what a Parquet file looks like.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import warnings
@@ -21,6 +23,10 @@ with atheris.instrument_imports(include=["ccassg"]):
     from ccassg.io.store import read_store
     from ccassg.modelfile import load
     from ccassg.runs import read_run
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "io")]
+import fuzz  # noqa: E402
+from test_io_fuzz import EDGES, FEATURES  # noqa: E402
 
 FOLDER = Path(tempfile.mkdtemp(prefix="ccassg-fuzz-"))
 (FOLDER / "model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
@@ -58,7 +64,21 @@ def test_one_input(data: bytes) -> None:
         path.unlink()
 
 
+def write_seeds(folder: Path) -> None:
+    """A whole file for every reader, as `test_one_input` takes it."""
+    fuzz.prepare(folder)
+    whole = {f"edges.{suffix}": content for suffix, content in EDGES.items()}
+    whole |= {f"nodes.{suffix}": content for suffix, content in FEATURES.items()}
+    whole |= {Path(name).name: (folder / "good" / name).read_bytes() for name in fuzz.TEXTS}
+    whole["z.parquet"] = FEATURES["parquet"]
+    shutil.rmtree(folder / "good")
+    for number, (name, _) in enumerate(READERS):
+        (folder / name).write_bytes(bytes([number]) + whole[name])
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    atheris.Setup(sys.argv, test_one_input)
+    seeds = Path(tempfile.mkdtemp(prefix="ccassg-seeds-"))
+    write_seeds(seeds)
+    atheris.Setup([*sys.argv, str(seeds)], test_one_input)
     atheris.Fuzz()

@@ -15,14 +15,16 @@ TITLES = {
     "read-only place": "place that cannot be written",
     "Ctrl-C": "Ctrl-C during `ccassg fit`",
     "pickles": "pickles with a payload, in every format",
-    "damaged tables": "damaged edge, feature and embedding files",
-    "forged files": "forged stores, models, runs, records, labels, checkpoints",
-    "coverage-guided": "files made by coverage-guided fuzzing",
+    "damaged tables": "edge, feature and embedding files damaged at random",
+    "forged files": "stores, models, runs, records, labels, checkpoints forged so that their hashes fit",
+    "property tests": "tables, configs, records and runs made by hypothesis",
+    "coverage-guided": "files of all kinds made by atheris, guided by coverage",
     "hostile page": "tests of the page, script in names among them",
     "soak": "fits of varied graphs in one process",
     "shared cache": "processes that fetch into one cache",
     "threads": "1 thread against 2",
 }
+FUZZED = ("damaged tables", "forged files", "property tests", "coverage-guided")
 
 
 def table(record: dict) -> str:
@@ -33,6 +35,8 @@ def table(record: dict) -> str:
         commit = numbers.pop("made", {}).get("commit") or {}
         text = ", ".join(f"{key.replace('_', ' ')}: {_shown(value)}" for key, value in numbers.items())
         lines.append(f"| {title} | {text or 'no full run recorded yet'} | {str(commit.get('id', ''))[:10]} |")
+    n_files = sum(record["figures"].get(name, {}).get("files", 0) for name in FUZZED)
+    lines.append(f"| **files tried in all** | {n_files:,} | |")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import pickle
 import struct
 import subprocess
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 import torch
+from chores import SEED, SOAK
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +26,7 @@ from ccassg.datasets.planetoid import unpickle
 from ccassg.experiments.records import read
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.graphs import read_graph
+from ccassg.io.labels import encode_labels, read_labels
 from ccassg.io.store import read_store
 from ccassg.io.storewriter import write_store
 from ccassg.runs import read_run
@@ -160,7 +163,14 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-LIMITED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LIMITED = settings(
+    max_examples=4000 if SOAK else 40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+# Cells that a table may hold, and text that no table should.
+CELL = st.sampled_from(
+    ["0", "1", "2", "a", "", " ", "nan", "-1", "1e999", "9" * 30, '"', "\x00", "é", "\ud7ff"]
+) | st.text(max_size=4)
+ROWS = st.lists(st.lists(CELL, max_size=5), max_size=6)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +190,8 @@ def test_texts_that_are_no_config(tmp_path, model, text):
 @LIMITED
 @given(change=st.dictionaries(st.sampled_from(["dims", "parameters", "settings", "history", "reasons", "fit_seconds",
                                                "propagate", "batch_norm", "format"]), JSON, min_size=1))  # fmt: skip
-def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, change):
+def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, count, change):
+    count("property tests", files=1)
     folder = tmp_path_factory.getbasetemp() / "any-config"
     if not folder.exists():
         CCASSG(n_steps=1, hidden_dim=4, embedding_dim=3, random_state=0).fit(GRAPH).save(folder)
@@ -196,7 +207,8 @@ def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, change):
 
 @LIMITED
 @given(content=JSON)
-def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, content):
+def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, count, content):
+    count("property tests", files=2)
     (tmp_path / "a.jsonl").write_text(json.dumps(content) + "\n")
     (tmp_path / "run.json").write_text(json.dumps(content))
     for attempt, kind in ((lambda: read(tmp_path / "a.jsonl"), list), (lambda: read_run(tmp_path), dict)):
@@ -204,8 +216,22 @@ def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, content):
             assert isinstance(attempt(), kind)
 
 
+@LIMITED
+@given(header=st.sampled_from(["", "source,target", "id,x,label", "a,b,c"]), rows=ROWS, ending=st.sampled_from("\n\r"))
+def test_any_table_is_read_or_a_value_error(tmp_path, edges, count, header, rows, ending):
+    count("property tests", files=3)
+    path = tmp_path / "table.csv"
+    path.write_bytes(ending.join([header, *(",".join(row) for row in rows)]).encode())
+    for attempt in (lambda: read_graph(path, n_components=1), lambda: read_graph(edges, path)):
+        with suppress(ValueError):
+            assert np.isfinite(attempt().graph.features).all()
+    with suppress(ValueError):
+        codes, names = encode_labels(read_labels(path))
+        assert codes.max() < len(names)
+
+
 def test_forged_files_under_a_limit_of_memory(nursery, tmp_path, scale, figure):
-    counts = nursery.call("fuzz:campaign", str(tmp_path), scale(25, 4000), 0)
+    counts = nursery.call("fuzz:campaign", str(tmp_path), scale(25, 3500), SEED)
     assert all(count["taken"] < count["files"] for count in counts.values()), (
         "nothing was refused: is it damaged at all?"
     )
@@ -218,7 +244,9 @@ def test_coverage_guided_fuzzing(tmp_path, scale, figure):
         pytest.skip("only in full (make soak)")
     pytest.importorskip("atheris")
     script = str(Path(__file__).with_name("fuzz_atheris.py"))
-    options = [f"-runs={n}", "-rss_limit_mb=4096", "-timeout=30", "-max_len=4096", "-seed=1"]
-    ended = subprocess.run([sys.executable, script, *options], cwd=tmp_path, capture_output=True, text=True)
+    options = [f"-runs={n}", "-rss_limit_mb=4096", "-timeout=30", "-max_len=4096", f"-seed={SEED + 1}"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, script, *options]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr[-3000:]
     figure("coverage-guided", files=n, findings=0)

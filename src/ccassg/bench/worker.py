@@ -70,8 +70,8 @@ def load_job(job: dict[str, Any]) -> tuple[Graph, dict[str, Any]]:
 def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[str, Any]) -> float:
     """Floating-point operations of the dense products that the formulation needs, per step.
 
-    As in `ccassg.head`, with 5/8 of a product for a symmetric Gram. By Grams: three of them and three products of n x h x h,
-    and twelve of h x h x d. Direct: per view a Gram and a product of n x d x d, and three of n x h x d; with one layer only the
+    As in `ccassg.head`, with 5/8 of a product for a symmetric one. By Grams: three of them and three products of n x h x h;
+    then twelve of h x h x d, five of them symmetric. Direct: per view a Gram and a product of n x d x d, and three of n x h x d; with one layer only the
     former. Dense features: the share of X W and of its gradient that is left when columns kept by both views are multiplied
     once. Sparse products are not counted.
     """
@@ -79,7 +79,7 @@ def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[
     dims = encoder.dims
     h, d = dims[-2], dims[-1]
     if len(dims) > 2 and n >= GRAM_FROM * d:
-        total = (3 * 5 / 8 + 3) * 2 * n * h * h + 12 * 2 * h * h * d
+        total = (3 * 5 / 8 + 3) * 2 * n * h * h + (7 + 5 * 5 / 8) * 2 * h * h * d
     else:
         total = 2 * (5 / 8 + 1) * 2 * n * d * d + (6 * 2 * n * h * d if len(dims) > 2 else 0)
     features = graph.features

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +21,16 @@ def bench(
     threads: Annotated[int, typer.Option(min=1, help="Of each contestant.")] = 2,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     no_growth: Annotated[bool, typer.Option("--no-growth", help="Leave the growth series out.")] = False,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Instead: a synthetic graph the size of ogbn-products, end to end.")
+    ] = False,
+    nodes: Annotated[
+        int | None, typer.Option(min=100, help="With --scale: so many nodes, with edges in proportion.")
+    ] = None,
+    docs: Annotated[Path | None, typer.Option(help="Document whose generated tables and picture to renew.")] = None,
+    draw_only: Annotated[
+        bool, typer.Option("--draw-only", help="Measure nothing: renew the document from the --json file.")
+    ] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Time our step against the paper's pseudo-code in plain PyTorch, side by side, and its growth with the graph.
@@ -26,7 +39,20 @@ def bench(
     """
     from ccassg import runs
     from ccassg.bench.compare import GROWTH, compare, growth
+    from ccassg.bench.page import write_page
+    from ccassg.bench.probes import compare_probes
 
+    if draw_only:
+        if json_file is None or docs is None:
+            raise ValueError("--draw-only needs the recorded figures and a document: --json FILE --docs FILE")
+        write_page(json.loads(json_file.read_text(encoding="utf-8")), docs)
+        say(f"Written: {docs}")
+        return
+    if nodes is not None and not scale:
+        raise ValueError("--nodes goes with --scale")
+    if scale:
+        _bench_scale(nodes, threads, json_file)
+        return
     names = ["cora"] if quick else [name.strip() for name in datasets.split(",")]
     for name in names:
         if name not in DATASETS:
@@ -42,5 +68,26 @@ def bench(
             f"time grows with exponent {result['growth']['time_exponent']:.2f}, memory with "
             f"{result['growth']['memory_exponent']:.2f}"
         )
+    result["probes"] = compare_probes(rounds=1 if quick else 3, threads=threads)
+    say(
+        f"evaluating 20 runs on Cora takes as long as {result['probes']['textbook_probes']:.1f} runs of the textbook's loop"
+    )
     result["provenance"] = runs.provenance(0, 0.0) | {"threads": threads, "device": device}
+    write_json(json_file, result)
+    if docs is not None:
+        write_page(result, docs)
+
+
+def _bench_scale(nodes: int | None, threads: int, json_file: Path | None) -> None:
+    import torch
+
+    from ccassg import runs
+    from ccassg.bench.scale import Scale, run_scale
+
+    torch.set_num_threads(threads)
+    size = Scale()
+    if nodes is not None:
+        size = replace(size, n_nodes=nodes, n_edges=round(size.n_edges * nodes / size.n_nodes))
+    result = run_scale(size, say=say)
+    result["provenance"] = runs.provenance(size.seed, sum(stage["seconds"] for stage in result["stages"].values()))
     write_json(json_file, result)

@@ -1,0 +1,98 @@
+"""From the recorded figures of `ccassg bench` to the tables and the picture in a document; nothing is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ccassg.experiments.output import replace_block
+from ccassg.experiments.published import TITLES
+from ccassg.report import style
+from ccassg.report.tables import to_markdown
+
+
+def write_page(result: dict[str, Any], document: Path) -> None:
+    """Renew the blocks ``bench`` and ``bench-growth`` of a Markdown file, and ``figures/speed`` beside it."""
+    figure = document.parent / "figures" / "speed"
+    draw(result, figure)
+    blocks = {"bench": _steps(result), "bench-growth": _growth(result)}
+    for name, body in blocks.items():
+        if not replace_block(document, name, body):
+            raise ValueError(
+                f"{document} has no place for the table: a line <!-- begin: {name} --> and <!-- end: {name} -->"
+            )
+
+
+def draw(result: dict[str, Any], stem: Path) -> None:
+    """Ratios per dataset, and the growth of time and memory with the graph."""
+    rows, growth = result["datasets"], result.get("growth", {})
+    with style.figure(1, 3 if growth else 1, width=9.0 if growth else 4.5, height=2.8) as (fig, axes):
+        ax = axes[0, 0]
+        names = [TITLES[row["dataset"]] for row in rows]
+        for offset, kind, colour in ((-0.2, "exact", style.COLOURS[0]), (0.2, "fast", style.COLOURS[1])):
+            places = [i + offset for i in range(len(names))]
+            ax.barh(places, [row[kind]["ratio"] for row in rows], height=0.38, color=colour, label=kind)
+        ax.set(xscale="log", title="Step, times faster")
+        ax.set_yticks(range(len(names)), names)
+        ax.set_xticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
+        ax.invert_yaxis()
+        ax.legend(loc="lower right")
+        curves = (("step_seconds", 1.0, "Seconds per step"), ("peak_memory", 1e-9, "Peak memory, GB"))
+        for ax, (key, scale, title) in zip(axes[0, 1:], curves, strict=False):
+            nodes = [row["nodes"] for row in growth["rows"]]
+            ax.plot(nodes, [scale * row[key] for row in growth["rows"]])
+            ax.set(xscale="log", yscale="log", xlabel="nodes", title=title)
+        style.save(fig, stem)
+
+
+def _steps(result: dict[str, Any]) -> str:
+    rows = [
+        {
+            "dataset": TITLES[row["dataset"]],
+            "textbook, ms": f"{1e3 * row['textbook']['step_seconds']:.0f}",
+            "exact, ms": f"{1e3 * row['exact']['step_seconds']:.0f}",
+            "times faster": f"{row['exact']['ratio']:.1f}",
+            "multiply rate": f"{100 * row['exact']['gemm_fraction']:.0f} %",
+            "fast, ms": f"{1e3 * row['fast']['step_seconds']:.1f}",
+            "times faster ": f"{row['fast']['ratio']:.1f}",
+            "peak memory, GB: textbook": f"{row['textbook']['peak_memory'] / 1e9:.2f}",
+            "exact": f"{row['exact']['peak_memory'] / 1e9:.2f}",
+            "fast": f"{row['fast']['peak_memory'] / 1e9:.2f}",
+        }
+        for row in result["datasets"]
+    ]
+    parts = [to_markdown(rows).rstrip()]
+    if probes := result.get("probes"):
+        parts.append(
+            f"The linear evaluation of {probes['n_seeds']} runs on Cora took {probes['seconds']:.1f} s, as long as "
+            f"{probes['textbook_probes']:.1f} runs of the textbook's loop."
+        )
+    return "\n\n".join([*parts, _origin(result)]) + "\n"
+
+
+def _growth(result: dict[str, Any]) -> str:
+    growth = result.get("growth")
+    if growth is None:
+        return "Not recorded.\n"
+    rows = [
+        {
+            "nodes": f"{row['nodes']:,}",
+            "ms per step": f"{1e3 * row['step_seconds']:.0f}",
+            "peak memory, GB": f"{row['peak_memory'] / 1e9:.2f}",
+        }
+        for row in growth["rows"]
+    ]
+    text = f"Time grows with the exponent {growth['time_exponent']:.2f}, memory with {growth['memory_exponent']:.2f}."
+    picture = "![Step times against the textbook, and growth with the graph](figures/speed.svg)"
+    return "\n\n".join([to_markdown(rows).rstrip(), text, picture, _origin(result)]) + "\n"
+
+
+def _origin(result: dict[str, Any]) -> str:
+    source = result["provenance"]
+    commit = source["commit"]
+    which = "no commit" if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
+    machine = source["machine"]
+    return (
+        f"<small>Commit {which}; torch {source['versions']['torch']}; {source['threads']} threads on "
+        f"{machine['cpus']} CPUs ({machine['processor']}).</small>"
+    )

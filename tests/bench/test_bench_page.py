@@ -1,0 +1,68 @@
+"""Tables and picture of the speed page come from the recorded figures alone."""
+
+import pytest
+
+from ccassg.bench.page import write_page
+
+
+def contestant(seconds, **more):
+    return {"step_seconds": seconds, "peak_memory": 5e8, **more}
+
+
+@pytest.fixture
+def figures():
+    return {
+        "datasets": [
+            {
+                "dataset": "cora",
+                "textbook": contestant(0.3, ratio=1.0),
+                "exact": contestant(0.1, ratio=3.0, gemm_fraction=0.6),
+                "fast": contestant(0.05, ratio=6.0, gemm_fraction=0.5),
+            }
+        ],
+        "growth": {
+            "rows": [{"nodes": n, "step_seconds": n * 1e-6, "peak_memory": 1e9} for n in (10_000, 100_000)],
+            "time_exponent": 1.0,
+            "memory_exponent": 0.5,
+        },
+        "probes": {"n_seeds": 20, "seconds": 9.0, "textbook_probes": 1.5},
+        "provenance": {
+            "commit": {"id": "0123456789", "modified": True},
+            "versions": {"torch": "2.13.0"},
+            "machine": {"cpus": 2, "processor": "a processor"},
+            "threads": 2,
+        },
+    }
+
+
+@pytest.fixture
+def document(tmp_path):
+    path = tmp_path / "speed.md"
+    names = ("bench", "bench-growth")
+    path.write_text("\n".join(f"<!-- begin: {name} -->\nold\n<!-- end: {name} -->" for name in names))
+    return path
+
+
+def test_blocks_hold_the_figures(figures, document):
+    write_page(figures, document)
+    text = document.read_text()
+    assert "old" not in text
+    row = next(line for line in text.splitlines() if line.startswith("| Cora"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == ["Cora", "300", "100", "3.0", "60 %", "50.0", "6.0", "0.50", "0.50", "0.50"]
+    assert "as long as 1.5 runs of the textbook's loop" in text
+    assert "exponent 1.00, memory with 0.50" in text
+    assert "Commit 0123456+; torch 2.13.0; 2 threads on 2 CPUs (a processor)" in text
+    assert (document.parent / "figures" / "speed.svg").stat().st_size > 5000
+
+
+def test_growth_may_be_missing(figures, document):
+    del figures["growth"]
+    write_page(figures, document)
+    assert "Not recorded." in document.read_text()
+
+
+def test_a_document_without_the_markers_is_refused(figures, tmp_path):
+    (tmp_path / "other.md").write_text("nothing here")
+    with pytest.raises(ValueError, match="begin: bench"):
+        write_page(figures, tmp_path / "other.md")

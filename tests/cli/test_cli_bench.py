@@ -1,0 +1,30 @@
+"""`ccassg bench`: its options; what it measures is tested with the modules that measure."""
+
+import json
+
+import pytest
+
+
+def test_scale_end_to_end_on_a_small_graph(tmp_path, program):
+    record = tmp_path / "scale.json"
+    code, out, err = program("bench", "--scale", "--nodes", 3000, "--threads", 1, "--json", record)
+    assert code == 0, err
+    assert "untrained" in out
+    result = json.loads(record.read_text())
+    assert result["scale"]["n_nodes"] == 3000
+    assert result["scale"]["n_edges"] == round(61_859_140 * 3000 / 2_449_029)
+    assert result["provenance"]["versions"]["torch"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--draw-only"], "--draw-only needs"),
+        (["--nodes", "500"], "--nodes goes with --scale"),
+        (["--datasets", "corra"], "there is no dataset 'corra'"),
+    ],
+)
+def test_options_that_do_not_go_together(program, options, sentence):
+    code, _, err = program("bench", *options)
+    assert code == 2
+    assert sentence in err

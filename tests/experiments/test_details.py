@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ccassg.datasets import load_dataset
-from ccassg.experiments import EXPERIMENTS, Records, details, fast_presets, tasks
+from ccassg.experiments import EXPERIMENTS, Records, batches, details, fast_presets, tasks
+from ccassg.experiments.pairs import difference, paired
 from ccassg.experiments.records import key_of
 from ccassg.presets import FAST
 
@@ -74,11 +75,19 @@ def test_differences_are_paired_by_seed(tmp_path, fake):
         records.add(fake(run) | {"result": {"test_accuracy": [0.8 + 0.01 * seed], "val_accuracy": [0.7]}})
     for seed, run in enumerate(fast[:3]):
         records.add(fake(run) | {"result": {"test_accuracy": [0.81 + 0.01 * seed], "val_accuracy": [0.7]}})
-    pairs = details.paired(records, exact, fast)
+    pairs = paired(records, exact, fast)
     assert len(pairs) == 3
-    mean, error = details.difference(pairs, "test_accuracy")
+    mean, error = difference(pairs, "test_accuracy")
     assert mean == pytest.approx(1.0)
     assert error == pytest.approx(0.0, abs=1e-9)
     row = fast_presets.draw(records, plan, tmp_path).tables[""][0]
     assert row["difference, test"] == "+1.00 ± 0.00"
     assert row["exact"] == "81.00 ± 1.00"
+
+
+def test_batches_are_an_eighth_of_the_nodes():
+    plan = EXPERIMENTS["batches"].plan(datasets=["cora"], n_seeds=1)
+    (twice,) = batches._runs(plan, "cora", 2)
+    assert (twice["settings"]["batch_nodes"], twice["settings"]["n_steps"]) == (339, 100)
+    (whole,) = batches._runs(plan, "cora", None)
+    assert "batch_nodes" not in whole["settings"]

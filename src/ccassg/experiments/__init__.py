@@ -3,6 +3,7 @@
 from ccassg.experiments import (
     ablation,
     augmentation,
+    batches,
     citation,
     collapse,
     copurchase,
@@ -34,6 +35,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "information": information.EXPERIMENT,
     "details": details.EXPERIMENT,
     "fast-presets": fast_presets.EXPERIMENT,
+    "batches": batches.EXPERIMENT,
 }
 
 __all__ = ["EXPERIMENTS", "Drawn", "Experiment", "Plan", "Records"]

@@ -13,6 +13,7 @@ import torch
 from ccassg.encoders import Encoder
 from ccassg.estimator import CCASSG
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run, count_note
+from ccassg.experiments.pairs import difference, paired, signed
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
 from ccassg.graph import Graph
@@ -98,23 +99,6 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
         "standard error."
     )
     return Drawn({"": rows}, notes=notes)
-
-
-def paired(records: Records, first: Sequence[Run], second: Sequence[Run]) -> list[tuple[Record, Record]]:
-    """Those pairs of runs, one of each series, that are both recorded."""
-    found = ((records.of([a]), records.of([b])) for a, b in zip(first, second, strict=True))
-    return [(a[0], b[0]) for a, b in found if a and b]
-
-
-def difference(pairs: Sequence[tuple[Record, Record]], key: str) -> tuple[float, float]:
-    """Mean of second less first, in points, and its standard error."""
-    points = np.array([100 * (b["result"][key][0] - a["result"][key][0]) for a, b in pairs])
-    return float(points.mean()), float(points.std(ddof=1) / len(points) ** 0.5) if len(points) > 1 else float("nan")
-
-
-def signed(value: float, error: float) -> str:
-    """A difference with its sign and standard error."""
-    return f"{value:+.2f} ± {error:.2f}"
 
 
 def _cell(pairs: Sequence[tuple[Record, Record]], key: str, *, absolute: bool) -> str | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ccassg.experiments.details import difference, paired, signed
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note
+from ccassg.experiments import pairs
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run, count_note
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run
 from ccassg.presets import FAST, PRESETS
-from ccassg.report.tables import mean_std
 
 
 def runs(plan: Plan) -> list[Run]:
@@ -23,24 +22,15 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
     rows: list[dict[str, Any]] = []
     counts: list[int] = []
     for dataset in plan.datasets:
-        pairs = paired(records, _runs(plan, dataset, fast=False), _runs(plan, dataset, fast=True))
-        if not pairs:
+        found = pairs.paired(records, _runs(plan, dataset, fast=False), _runs(plan, dataset, fast=True))
+        if not found:
             continue
-        counts.append(len(pairs))
-        exact, fast = (accuracies(pair[i] for pair in pairs) for i in (0, 1))
-        rows.append(
-            {
-                "dataset": TITLES[dataset],
-                "nodes in the loss": FAST[dataset]["loss_nodes"],
-                "exact": mean_std(exact, digits=2),
-                "fast": mean_std(fast, digits=2),
-                "difference, test": signed(*difference(pairs, "test_accuracy")),
-                "difference, validation": signed(*difference(pairs, "val_accuracy")),
-            }
-        )
+        counts.append(len(found))
+        row = {"dataset": TITLES[dataset], "nodes in the loss": FAST[dataset]["loss_nodes"]}
+        rows.append(row | pairs.columns(found, "exact", "fast"))
     if not rows:
         return None
-    return Drawn({"": rows}, notes=f"{count_note(counts)} Differences are paired by seed, with their standard error.")
+    return Drawn({"": rows}, notes=f"{count_note(counts)} {pairs.NOTE}")
 
 
 def _runs(plan: Plan, dataset: str, *, fast: bool) -> list[Run]:

@@ -7,22 +7,12 @@ import platform
 import resource
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("ccassg", "torch", "numpy", "scipy", "scikit-learn", "torch-geometric", "gensim", "cca-zoo")
+from ccassg.versions import versions
 
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that can change a result."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+__all__ = ["commit", "machine", "peak_memory", "versions"]
 
 
 def commit() -> dict[str, Any] | None:

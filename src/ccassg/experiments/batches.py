@@ -1,0 +1,57 @@
+"""Training on batches of an eighth of the graph against training on the whole graph at every step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ccassg.datasets import CARDS
+from ccassg.experiments import pairs
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run, count_note
+from ccassg.experiments.published import TITLES
+from ccassg.experiments.records import Records, Run
+from ccassg.presets import PRESETS
+
+PART = 8
+# Batches per step of the preset.
+STEPS = (1, 2)
+
+
+def runs(plan: Plan) -> list[Run]:
+    """The whole graph, and batches for as many steps and twice as many."""
+    return [run for dataset in plan.datasets for factor in (None, *STEPS) for run in _runs(plan, dataset, factor)]
+
+
+def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
+    """Datasets and numbers of steps in rows."""
+    rows: list[dict[str, Any]] = []
+    counts: list[int] = []
+    for dataset in plan.datasets:
+        for factor in STEPS:
+            batched = _runs(plan, dataset, factor)
+            found = pairs.paired(records, _runs(plan, dataset, None), batched)
+            if not found:
+                continue
+            counts.append(len(found))
+            settings = batched[0]["settings"]
+            row = {"dataset": TITLES[dataset], "nodes": settings["batch_nodes"], "steps": settings["n_steps"]}
+            rows.append(row | pairs.columns(found, "whole graph", "batches"))
+    if not rows:
+        return None
+    return Drawn({"": rows}, notes=f"{count_note(counts)} {pairs.NOTE}")
+
+
+def _runs(plan: Plan, dataset: str, factor: int | None) -> list[Run]:
+    changes: dict[str, Any] = {}
+    if factor is not None:
+        changes = {"batch_nodes": -(-CARDS[dataset].n_nodes // PART), "n_steps": factor * PRESETS[dataset]["n_steps"]}
+    return [classification_run("cca-ssg", dataset, seed, changes=changes) for seed in range(plan.n_seeds)]
+
+
+EXPERIMENT = Experiment(
+    title="Test accuracy (%) with batches of an eighth of the graph beside the whole graph",
+    datasets=("cora", "pubmed", "computers", "physics"),
+    runs=runs,
+    draw=draw,
+    n_seeds=5,
+)

@@ -21,6 +21,7 @@ def test_scale_end_to_end_on_a_small_graph(tmp_path, program):
     [
         (["--draw-only"], "--draw-only needs"),
         (["--nodes", "500"], "--nodes goes with --scale"),
+        (["--ranks", "1,two"], "--ranks takes numbers of processes"),
         (["--datasets", "corra"], "there is no dataset 'corra'"),
     ],
 )

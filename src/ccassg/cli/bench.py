@@ -24,8 +24,11 @@ def bench(
     scale: Annotated[
         bool, typer.Option("--scale", help="Instead: a synthetic graph the size of ogbn-products, end to end.")
     ] = False,
+    ranks: Annotated[
+        str | None, typer.Option(help="Instead: memory and traffic on so many processes, such as 1,2,4.")
+    ] = None,
     nodes: Annotated[
-        int | None, typer.Option(min=100, help="With --scale: so many nodes, with edges in proportion.")
+        int | None, typer.Option(min=100, help="With --scale or --ranks: so many nodes, with edges in proportion.")
     ] = None,
     docs: Annotated[Path | None, typer.Option(help="Document whose generated tables and picture to renew.")] = None,
     draw_only: Annotated[
@@ -48,8 +51,11 @@ def bench(
         write_page(json.loads(json_file.read_text(encoding="utf-8")), docs)
         say(f"Written: {docs}")
         return
+    if ranks is not None:
+        _bench_ranks(ranks, nodes, json_file)
+        return
     if nodes is not None and not scale:
-        raise ValueError("--nodes goes with --scale")
+        raise ValueError("--nodes goes with --scale or --ranks")
     if scale:
         _bench_scale(nodes, threads, json_file)
         return
@@ -90,4 +96,19 @@ def _bench_scale(nodes: int | None, threads: int, json_file: Path | None) -> Non
         size = replace(size, n_nodes=nodes, n_edges=round(size.n_edges * nodes / size.n_nodes))
     result = run_scale(size, say=say)
     result["provenance"] = runs.provenance(size.seed, sum(stage["seconds"] for stage in result["stages"].values()))
+    write_json(json_file, result)
+
+
+def _bench_ranks(ranks: str, nodes: int | None, json_file: Path | None) -> None:
+    from ccassg import runs
+    from ccassg.bench.ranks import compare_ranks
+
+    try:
+        sizes = [int(size) for size in ranks.split(",")]
+    except ValueError:
+        sizes = [0]
+    if min(sizes) < 1:
+        raise ValueError(f"--ranks takes numbers of processes separated by commas, such as 1,2,4; got {ranks!r}")
+    result = compare_ranks(sizes, **({} if nodes is None else {"n_nodes": nodes}), say=say)
+    result["provenance"] = runs.provenance(0, 0.0)
     write_json(json_file, result)

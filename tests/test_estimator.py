@@ -172,6 +172,8 @@ def test_hard_cases_are_finite(case, encoder, n_layers):
         ({"encoder": "transformer"}, "encoder must be 'auto', 'gcn' or 'mlp', got 'transformer'"),
         ({"loss_nodes": 1}, "loss_nodes"),
         ({"random_state": -3}, "random_state"),
+        ({"device": "gpu"}, r"device 'gpu' cannot be used \(.*\); cpu always can"),
+        ({"device": 3.5}, "device 3.5 cannot be used"),
     ],
 )
 def test_impossible_settings_are_named(data, change, message):

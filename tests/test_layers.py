@@ -14,6 +14,7 @@ ROOT = Path(ccassg.__file__).parent
 LAYERS = {
     "sparse": 0,
     "validate": 0,
+    "versions": 0,
     "graph": 1,
     "datasets": 2,
     "io": 2,

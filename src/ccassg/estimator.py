@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -193,10 +194,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[train.Settings, Encoder]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
         seed = _seed(self.random_state)
+        device = _device(self.device)
         chosen, reasons = defaults.choose(graph, self.get_params(deep=False), has_edges=has_edges)
         settings = _check(chosen, graph, seed)
         self.settings_, self.reasons_ = chosen | {"random_state": seed}, reasons
-        return settings, _build(chosen, graph, seed).to(self.device)
+        return settings, _build(chosen, graph, seed).to(device)
 
     def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
@@ -229,7 +231,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         model = cls(**(saved.parameters | {"device": device}))
         encoder = Encoder(saved.dims, propagate=saved.propagate, batch_norm=saved.batch_norm)
         modelfile.restore(encoder, saved)
-        model.encoder_ = encoder.to(device).eval()
+        model.encoder_ = encoder.to(_device(device)).eval()
         model.history_ = saved.history
         model.settings_, model.reasons_ = saved.settings, saved.reasons
         model.n_parameters_ = encoder.n_parameters
@@ -323,6 +325,17 @@ def _rates(name: str, value: Any) -> tuple[float, float]:
 def _require_count(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
+
+
+def _device(name: Any) -> torch.device:
+    """A device by its name; ValueError for one that torch does not know or cannot reach."""
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        why = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(f"device {name!r} cannot be used ({why}); cpu always can") from None
+    return device
 
 
 def _seed(random_state: Any) -> int:

@@ -9,21 +9,18 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
-import sklearn
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from ccassg.io.atomic import write_bytes_atomic
+from ccassg.versions import versions
 
 if TYPE_CHECKING:
     from ccassg.encoders import Encoder
@@ -45,20 +42,6 @@ class SavedModel:
     history: dict[str, list[float]]
     fit_seconds: float
     tensors: dict[str, Tensor]
-
-
-def versions() -> dict[str, str]:
-    """Versions of what determines a result."""
-    from ccassg import __version__
-
-    return {
-        "ccassg": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
 
 
 def save(folder: Path, model: CCASSG) -> None:
@@ -88,7 +71,8 @@ def load(folder: Path) -> SavedModel:
     """Read and check a model's files; ValueError on anything that is not one."""
     config_path, weights_path = folder / "config.json", folder / "model.safetensors"
     if not config_path.is_file() or not weights_path.is_file():
-        raise ValueError(f"{folder} holds no model: config.json and model.safetensors must be there")
+        why = "config.json and model.safetensors must be there" if folder.exists() else "there is no such folder"
+        raise ValueError(f"{folder} holds no model: {why}; make one with: ccassg fit GRAPH -o {folder}")
     weights = weights_path.read_bytes()
     try:
         config = json.loads(config_path.read_bytes())

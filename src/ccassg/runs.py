@@ -46,18 +46,17 @@ class Opened:
     dataset: Dataset | None = None
 
 
-def open_graph(graph: str, *, data_dir: Path | None = None, **options: Any) -> Opened:
-    """A dataset's name, a graph store, a folder or an edge file (``options``: see `read_graph`)."""
-    given = {name: value for name, value in options.items() if value not in (None, False)}
-    if graph in DATASETS and not Path(graph).exists():
+def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool | None = None, **options: Any) -> Opened:
+    """A dataset's name, a graph store, a folder or an edge file (``verify``: see `read_store`, the rest: `read_graph`)."""
+    if graph in DATASETS and options.get("features") is None and not Path(graph).exists():
         data = load_dataset(graph, data_dir=data_dir)
         return Opened(LoadedGraph(data.graph, data.y, data.class_names, notes=data.graph.notes), data)
     if is_store(graph):
-        store = read_store(graph)
+        store = read_store(graph, verify=verify)
         return Opened(LoadedGraph(store.graph, store.y, store.class_names, store.feature_names))
     if not Path(graph).exists():
         raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
-    return Opened(read_graph(graph, **given))
+    return Opened(read_graph(graph, **options))
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -134,7 +133,8 @@ def provenance(seed: int, seconds: float) -> dict[str, Any]:
     """Where a run's numbers come from."""
     import torch
 
-    from ccassg.experiments.provenance import commit, machine, peak_memory, versions
+    from ccassg.experiments.provenance import commit, machine, peak_memory
+    from ccassg.versions import versions
 
     return {
         "seed": seed,
@@ -281,6 +281,8 @@ def read_labelled(
 
     from ccassg.io.labels import encode_labels, read_labels
 
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file or folder; ccassg fit and ccassg embed write embeddings")
     z, ids = read_embeddings(path / EMBEDDING if path.is_dir() else path)
     if labels is None:
         if not path.is_dir() or not (path / NODES).exists():

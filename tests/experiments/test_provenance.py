@@ -4,12 +4,6 @@ import sys
 from ccassg.experiments import provenance
 
 
-def test_versions_name_what_changes_results():
-    found = provenance.versions()
-    assert found["python"].split(".")[0] == "3"
-    assert {"ccassg", "torch", "numpy"} <= set(found)
-
-
 def test_commit_is_that_of_the_source(monkeypatch):
     made = provenance.commit()
     assert made is None or len(made["id"]) == 40

@@ -78,9 +78,10 @@ def pytest_sessionfinish(session, exitstatus):
     if not (SOAK and FIGURES):
         return
     from ccassg.experiments import provenance
+    from ccassg.versions import versions
 
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"figures": {}}
-    made = {"commit": provenance.commit(), "versions": provenance.versions(), "machine": provenance.machine(1)}
+    made = {"commit": provenance.commit(), "versions": versions(), "machine": provenance.machine(1)}
     known["figures"] |= {name: numbers | {"made": made} for name, numbers in FIGURES.items()}
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")

@@ -21,7 +21,8 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from ccassg.io.atomic import write_bytes_atomic
-from ccassg.modelfile import FORMAT, versions
+from ccassg.modelfile import FORMAT
+from ccassg.versions import versions
 
 _KEYS = ("method", "parameters", "state", "fit_seconds", "history")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,7 +33,7 @@ def options(
 ) -> None:
     """Node embeddings for a graph with features, learned without labels by CCA-SSG."""
     if version:
-        from ccassg.experiments.provenance import versions
+        from ccassg.versions import versions
 
         for name, number in sorted(versions().items(), key=lambda item: (item[0] != "ccassg", item[0])):
             say(f"{name} {number}")
@@ -44,6 +46,22 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the re
 def say(text: str) -> None:
     """Print one line as it is: nothing in it is taken for markup."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print what was guessed, merged or left out while reading."""
+    for note in notes:
+        say(f"note: {as_options(note)}")
+
+
+def as_options(text: str) -> str:
+    """A message of the library in the program's terms: `` `label_column` `` becomes ``--label-column``."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found[1].replace("_", "-"), found[2]
+        return f"--{name}" if value in (None, "True") else f"--{name} {value}"
+
+    return re.sub(r"`([a-z]+(?:_[a-z]+)*)(?:='?([\w-]+)'?)?`", option, text)
 
 
 def write_json(path: Path | None, result: Any) -> None:
@@ -89,4 +107,4 @@ def _sentence(error: Exception) -> str:
 
     if isinstance(error, OSError) and error.strerror:
         return escape(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
-    return escape(str(error))
+    return escape(as_options(str(error)))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ccassg.cli.app import JsonFile, app, console, write_json
+from ccassg.cli.app import JsonFile, app, say, say_notes, write_json
 
 
 @app.command()
@@ -30,14 +30,17 @@ def convert(
 
     Example: ccassg convert pubmed -o pubmed-store --parts 4
     """
-    from ccassg import partition
+    from ccassg import partition, runs
     from ccassg.io.storewriter import write_store
 
     start = time.perf_counter()
-    loaded = _load(source, features, labels, directed, data_dir)
-    assigned = partition.partition(loaded["graph"], parts, method=method) if parts > 1 else None  # type: ignore[arg-type]
-    write_store(store, parts=assigned, overwrite=overwrite, **loaded)
-    graph = loaded["graph"]
+    loaded = runs.open_graph(
+        source, data_dir=data_dir, verify=True, features=features, labels=labels, directed=directed
+    ).loaded
+    graph = loaded.graph
+    assigned = partition.partition(graph, parts, method=method) if parts > 1 else None  # type: ignore[arg-type]
+    names: dict[str, Any] = {"class_names": loaded.class_names, "feature_names": loaded.feature_names}
+    write_store(store, graph, y=loaded.y, parts=assigned, overwrite=overwrite, **names)
     result: dict[str, Any] = {
         "store": str(store),
         "nodes": graph.n_nodes,
@@ -56,26 +59,6 @@ def convert(
             f"{found.largest:,} nodes and receives from up to {found.largest_halo:,} others"
         )
     write_json(json_file, result)
-    for line in (*lines, *(f"note: {note}" for note in graph.notes)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _load(
-    source: str, features: Path | None, labels: Path | None, directed: bool, data_dir: Path | None
-) -> dict[str, Any]:
-    """Graph, classes and names of whatever the input is, as arguments of `write_store`."""
-    from ccassg.datasets import DATASETS, load_dataset
-    from ccassg.io.store import is_store, read_store
-
-    if source in DATASETS and features is None and not Path(source).exists():
-        data = load_dataset(source, data_dir=data_dir)
-        return {"graph": data.graph, "y": data.y, "class_names": data.class_names}
-    loaded: Any
-    if is_store(source):
-        loaded = read_store(source, verify=True)
-    else:
-        from ccassg.io.graphs import read_graph
-
-        loaded = read_graph(source, features, labels, directed=directed)
-    names = {"class_names": loaded.class_names, "feature_names": loaded.feature_names}
-    return {"graph": loaded.graph, "y": loaded.y, **names}
+    for line in lines:
+        say(line)
+    say_notes(loaded.notes or graph.notes)

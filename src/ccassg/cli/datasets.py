@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ccassg.cli.app import JsonFile, app, console, write_json
+from ccassg.cli.app import JsonFile, app, console, say, write_json
 from ccassg.datasets import CARDS, DATASETS
 from ccassg.datasets.cora import embedded_file
 from ccassg.datasets.load import find_folder, search_path
@@ -67,9 +67,9 @@ def fetch(
             paths = fetch_dataset(name, folder=folder, base_url=base_url, progress=on_bytes)
         fetched[name] = [str(path) for path in paths]
         if paths:
-            _say(f"{name}: {len(paths)} {'file' if len(paths) == 1 else 'files'} in {paths[0].parent}")
+            say(f"{name}: {len(paths)} {'file' if len(paths) == 1 else 'files'} in {paths[0].parent}")
         else:
-            _say(f"{name}: part of the package, nothing to fetch")
+            say(f"{name}: part of the package, nothing to fetch")
     write_json(json_file, fetched)
 
 
@@ -128,7 +128,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     for line in lines:
         padded = [f"{cell:{'>' if 1 <= i <= 5 else '<'}{widths[i]}}" for i, cell in enumerate(line)]
-        _say("  ".join(padded).rstrip())
+        say("  ".join(padded).rstrip())
 
 
 def _progress() -> Any:
@@ -142,7 +142,3 @@ def _progress() -> Any:
         disable=not console.is_terminal,
         transient=True,
     )
-
-
-def _say(text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

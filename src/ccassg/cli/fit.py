@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ccassg.cli.app import JsonFile, app, console, say, write_json
+from ccassg.cli.app import JsonFile, app, console, say, say_notes, write_json
 from ccassg.cli.progress import steps
 
 GraphArgument = Annotated[
@@ -26,6 +26,10 @@ LabelsOption = Annotated[Path | None, typer.Option("--labels", "-l", help="Label
 IdsOption = Annotated[Path | None, typer.Option(help="Ids of a matrix's rows.")]
 ColumnOption = Annotated[str | None, typer.Option(help="Column of the edge file.")]
 NodeColumnOption = Annotated[str | None, typer.Option(help="Column of the node table.")]
+FeatureColumnsOption = Annotated[
+    str | None, typer.Option(metavar="A,B,...", help="Columns that are features; all but ids and labels by default.")
+]
+EncodingOption = Annotated[str, typer.Option(help="Of text files.")]
 DirectedOption = Annotated[bool, typer.Option("--directed", help="Keep directions; by default edges go both ways.")]
 TextOption = Annotated[str, typer.Option(help="Free-text feature columns: refuse or hash.")]
 DataDirOption = Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")]
@@ -45,8 +49,10 @@ def fit(
     weight: ColumnOption = None,
     id_column: NodeColumnOption = None,
     label_column: NodeColumnOption = None,
+    feature_columns: FeatureColumnsOption = None,
     directed: DirectedOption = False,
     text: TextOption = "refuse",
+    encoding: EncodingOption = "utf-8",
     method: Annotated[str, typer.Option(help="cca-ssg or another system; ccassg settings lists them.")] = "cca-ssg",
     preset: Annotated[str | None, typer.Option(help="The paper's settings for this dataset.")] = None,
     settings: Annotated[
@@ -72,12 +78,12 @@ def fit(
     console.quiet = not distributed.speaks()
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
-        id_column=id_column, label_column=label_column, directed=directed, text=text if text != "refuse" else None,
+        id_column=id_column, label_column=label_column, feature_columns=_split(feature_columns), directed=directed,
+        text=text, encoding=encoding,
     )  # fmt: skip
     loaded = opened.loaded
     say(f"{graph}: {loaded.graph!r}")
-    for note in loaded.notes:
-        say(f"note: {note}")
+    say_notes(loaded.notes)
     chosen = {"random_state": seed} | runs.parse_settings(settings or [])
     if method == "cca-ssg":
         chosen.setdefault("device", device)
@@ -121,6 +127,7 @@ def embed(
     id_column: NodeColumnOption = None,
     directed: DirectedOption = False,
     text: TextOption = "refuse",
+    encoding: EncodingOption = "utf-8",
     data_dir: DataDirOption = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -135,11 +142,16 @@ def embed(
     record = runs.read_run(model) if (model / runs.RUN).exists() else {}
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, ids=ids, source=source, target=target, weight=weight,
-        id_column=id_column, directed=directed, text=text if text != "refuse" else None, like=record.get("feature_names"),
+        id_column=id_column, directed=directed, text=text, encoding=encoding, like=record.get("feature_names"),
     )  # fmt: skip
     loaded = opened.loaded
-    for note in loaded.notes:
-        say(f"note: {note}")
+    say_notes(loaded.notes)
+    needs_features = getattr(encoder, "needs_features", True) and not record.get("structural")
+    if needs_features and loaded.structural and loaded.graph.n_features != encoder.n_features_in_:
+        raise ValueError(
+            f"{graph} has no features, but {model} was trained with {encoder.n_features_in_}; give those of its nodes "
+            f"(`features`)"
+        )
     if record.get("structural") and graph != record.get("source"):
         say(
             "note: this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
@@ -167,6 +179,10 @@ def list_settings(
         table.add_row(name, repr(default), meaning)
     console.print(table)
     say(f"methods: {', '.join(baselines.METHODS)}")
+
+
+def _split(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 @contextmanager

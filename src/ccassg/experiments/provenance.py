@@ -1,4 +1,4 @@
-"""Where a number comes from: commit, versions, machine, memory."""
+"""Where a number comes from: commit, machine, memory; `ccassg.versions` has the versions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-
-from ccassg.versions import versions
-
-__all__ = ["commit", "machine", "peak_memory", "versions"]
 
 
 def commit() -> dict[str, Any] | None:

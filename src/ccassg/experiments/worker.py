@@ -15,6 +15,7 @@ from typing import Any
 
 from ccassg.experiments import provenance, tasks
 from ccassg.experiments.records import Record, Run
+from ccassg.versions import versions
 
 
 def execute(run: Run, *, data_dir: str | None = None, threads: int = 1) -> Record:
@@ -43,7 +44,7 @@ def execute(run: Run, *, data_dir: str | None = None, threads: int = 1) -> Recor
         | {"total": round(time.perf_counter() - start, 3)},
         "peak_memory_bytes": provenance.peak_memory(),
         "commit": commit,
-        "versions": provenance.versions(),
+        "versions": versions(),
         "machine": provenance.machine(threads),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

@@ -120,7 +120,7 @@ def edges_of_table(
     else:
         weight_column = tables.guess_column(table, [name for name in tables.WEIGHT if name not in (first, second)])
         if weight_column is None and len(table.names) > 2 and table.names[2] == "column 3":
-            table.notes.append(f"{table}: its third column is not used; pass weight=3 if it holds the weights")
+            table.notes.append(f"{table}: its third column is not used; pass `weight=3` if it holds the weights")
     columns = [first, second] + ([weight_column] if weight_column is not None else [])
     data = table.read(columns, as_text=(first, second))
     weights = None

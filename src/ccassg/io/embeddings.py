@@ -137,8 +137,11 @@ def _write_npy(path: Path, z: Array, ids: pa.Array) -> None:
 
 
 def _write_h5ad(path: Path, z: Array, ids: pa.Array) -> None:
-    import anndata
-    import pandas as pd
+    try:
+        import anndata
+        import pandas as pd
+    except ImportError:
+        raise ImportError(f"{path}: .h5ad needs AnnData; install it with: pip install 'ccassg[anndata]'") from None
 
     names = pd.Index(ids.cast(pa.large_string()).to_pylist(), dtype=object)
     data = anndata.AnnData(obs=pd.DataFrame(index=names), obsm={OBSM_KEY: z})

@@ -100,7 +100,7 @@ def _numbers(table: Table, name: str, column: pa.ChunkedArray) -> Array:
     if pa.types.is_temporal(kind):
         raise ValueError(
             f"{table}, column {name!r}: {kind} is neither number nor category; turn it into a number (days, say) or leave "
-            f"it out (feature_columns lists the columns to use)"
+            f"it out (`feature_columns` lists the columns to use)"
         )
     values = tables.numbers(table, name, column, "a feature")
     if len(values) and np.abs(values).max() > FLOAT32_MAX:
@@ -134,7 +134,7 @@ def _strings(
         return _hash(name, column, text_dim)
     raise ValueError(
         f"{table}, column {name!r}: free text ({n_used:,} different values, such as {shown(values[0])}); hash it to numbers "
-        f"with text='hash' (--text hash), or leave it out (feature_columns lists the columns to use)"
+        f"with `text='hash'`, or leave it out (`feature_columns` lists the columns to use)"
     )
 
 
@@ -158,7 +158,7 @@ def _refuse_mixture(table: Table, name: str, values: list[str], codes: Array) ->
     row = int(np.flatnonzero((codes >= 0) & ~is_number[codes])[0])
     raise ValueError(
         f"{table}, column {name!r}, {table.place(row)}: {shown(values[codes[row]])} among numbers; mend the value or leave "
-        f"the column out (feature_columns lists the columns to use)"
+        f"the column out (`feature_columns` lists the columns to use)"
     )
 
 

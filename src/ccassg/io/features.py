@@ -100,7 +100,7 @@ def read_nodes(
         return _of_matrix(source, ids, header, encoding)
     if ids is not None:
         raise ValueError(
-            f"{source} is a table and has its ids in a column (id_column); an ids file goes with .npy and .npz"
+            f"{source} is a table and has its ids in a column (`id_column`); an ids file goes with .npy and .npz"
         )
     table = source if isinstance(source, FrameTable) else open_nodes(source, header, encoding, edge_ids)
     names_id, data = _pick_id_column(table, id_column, edge_ids)
@@ -201,10 +201,10 @@ def _pick_id_column(table: Table, name: str | int | None, edge_ids: pa.Array | N
         and int(edge_ids[len(edge_ids) - 1].as_py()) < n_rows
         and edge_ids[0].as_py() >= 0
     ):
-        table.notes.append(f"{table}: no column of ids, so row i belongs to node i (id_column names one)")
+        table.notes.append(f"{table}: no column of ids, so row i belongs to node i (`id_column` names one)")
         return None, data
     raise ValueError(
-        f"{table}: no column holds the ids that the edges name, such as {shown(edge_ids[0].as_py())}; name it with id_column "
+        f"{table}: no column holds the ids that the edges name, such as {shown(edge_ids[0].as_py())}; name it with `id_column` "
         f"(there are {tables.listed(table.names)})"
     )
 
@@ -219,7 +219,7 @@ def _feature_columns(
     if chosen is not None:
         names = [tables.find_column(table, name, "features", "feature_columns") for name in chosen]
         if len(set(names)) < len(names):
-            raise ValueError(f"{table}: feature_columns names a column twice: {tables.listed(names)}")
+            raise ValueError(f"{table}: `feature_columns` names a column twice: {tables.listed(names)}")
         return names
     names = [name for name in table.names if name not in (names_id, label)]
     if like is None:

@@ -139,7 +139,7 @@ def read_graph(
         notes += nodes.notes
     node_ids, place = _match_nodes(found, edge_ids, nodes)
     if found.directed and not directed:
-        notes.append(f"{found.name} is directed; every edge got its reverse (directed=True keeps directions)")
+        notes.append(f"{found.name} is directed; every edge got its reverse (`directed=True` keeps directions)")
     graph = _build(found, codes if place is None else place[codes], len(node_ids), nodes, directed)
     graph = dataclasses.replace(graph, ids=_ids_or_none(node_ids))
     notes += graph.notes
@@ -221,7 +221,7 @@ def _match_nodes(edges: Edges, edge_ids: pa.Array, nodes: Nodes | None) -> tuple
     if len(lacking) == len(place) and len(place):
         raise ValueError(
             f"{name} and {edges.name} have no id in common: the first names nodes such as {tables.shown(among[0].as_py())}, "
-            f"the second {tables.shown(edge_ids[0].as_py())}; check id_column, source and target"
+            f"the second {tables.shown(edge_ids[0].as_py())}; check `id_column`, `source` and `target`"
         )
     if len(lacking):
         examples = edge_ids.take(pa.array(lacking[:3])).to_pylist()
@@ -236,14 +236,14 @@ def _rows_in_order(edges: Edges, edge_ids: pa.Array, nodes: Nodes) -> tuple[pa.A
     if not pa.types.is_integer(edge_ids.type):
         raise ValueError(
             f"{nodes.name} has no ids, but {edges.name} names nodes such as {tables.shown(edge_ids[0].as_py())}; give the ids "
-            f"of the rows in a file (ids), one a line"
+            f"of the rows in a file (`ids`), one a line"
         )
     place = edge_ids.to_numpy()
     bad = place[(place < 0) | (place >= nodes.n_rows)]
     if len(bad):
         raise ValueError(
             f"{nodes.name} has rows for the nodes 0 .. {nodes.n_rows - 1}, but {edges.name} names {len(bad):,} others, first "
-            f"{bad[0]}; add their rows, or give the ids of the rows in a file (ids)"
+            f"{bad[0]}; add their rows, or give the ids of the rows in a file (`ids`)"
         )
     return pa.array(np.arange(nodes.n_rows)), place
 
@@ -288,7 +288,7 @@ def _match_labels(
     if not inside.any():
         raise ValueError(
             f"{labels.name} labels no node of the graph: it names {tables.shown(flat(given)[0].as_py())}, the graph "
-            f"{tables.shown(node_ids[0].as_py())}; check id_column"
+            f"{tables.shown(node_ids[0].as_py())}; check `id_column`"
         )
     if not inside.all():
         notes.append(

@@ -44,7 +44,7 @@ def read_labels(
         label = rest[0]
     if label is None:
         raise ValueError(
-            f"{table}: which column holds the labels? It has {tables.listed(table.names)}; name it with label_column"
+            f"{table}: which column holds the labels? It has {tables.listed(table.names)}; name it with `label_column`"
         )
     columns = [name for name in (names_id, label) if name is not None]
     data = table.read(columns, as_text=columns)
@@ -93,7 +93,7 @@ def encode_labels(nodes: Nodes) -> tuple[Array, tuple[str, ...]]:
     values_of = [value.strip() for value in coded.dictionary.to_pylist()]
     classes = _sorted_classes({value for value in values_of if value not in MISSING_LABELS})
     if not classes:
-        raise ValueError(f"{table}, column {name!r}: no row has a label; check label_column")
+        raise ValueError(f"{table}, column {name!r}: no row has a label; check `label_column`")
     rank = {value: i for i, value in enumerate(classes)}
     lookup = np.array([rank.get(value, -1) for value in values_of], np.int64)
     return lookup[coded.indices.to_numpy()], tuple(classes)

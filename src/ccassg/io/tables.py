@@ -197,7 +197,7 @@ def find_column(table: Table, name: str | int, role: str, option: str) -> str:
         if candidate in table.names:
             return str(candidate)
     raise ValueError(
-        f"{table}: there is no column {name!r} for the {role}; it has {listed(table.names)} ({option} names the column)"
+        f"{table}: there is no column {name!r} for the {role}; it has {listed(table.names)} (`{option}` names the column)"
     )
 
 

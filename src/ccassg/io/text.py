@@ -247,8 +247,8 @@ def _guess_layout(path: Path, header: bool | None, encoding: str, known_names: C
 
 def _wrong_encoding(path: Path, line: int, encoding: str) -> ValueError:
     return ValueError(
-        f"{path}, line {line}: not {encoding} text; save the file as UTF-8, or pass its encoding (for example "
-        f"encoding='latin-1')"
+        f"{path}, line {line}: not {encoding} text; save the file as UTF-8, or name its encoding (for example "
+        f"`encoding='latin-1'`)"
     )
 
 

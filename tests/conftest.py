@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
+import resource
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # One thread per test process, before torch is imported: the processes of pytest-xdist share the cores, and threads that
@@ -52,6 +54,25 @@ def dataset() -> Callable[[str], Dataset]:
         return data
 
     return load
+
+
+@pytest.fixture
+def bounded() -> Iterator[Callable[[], None]]:
+    """A limit of 1 GiB of memory beyond what there is, and of 20 s from one call of the function to the next."""
+    if sys.platform != "linux":
+        pytest.skip("the system does not enforce a limit of memory")
+    n_pages = int(Path("/proc/self/statm").read_text().split()[0])
+    before, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (n_pages * resource.getpagesize() + 2**30, hard))
+    handler = signal.signal(signal.SIGALRM, _too_long)
+    yield lambda: signal.alarm(20) and None
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, handler)
+    resource.setrlimit(resource.RLIMIT_AS, (before, hard))
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError("a file took more than 20 s")
 
 
 @pytest.fixture

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import scipy.sparse as sp
 
 from ccassg import CCASSG, as_graph
+from ccassg.cli import main
 from ccassg.datasets import sources
 from ccassg.datasets.download import fetch_dataset
-from ccassg.experiments import runner
+from ccassg.experiments import runner, worker
 from ccassg.experiments.records import Records, key_of
 
 SOAK = os.environ.get("CCASSG_SOAK") == "1"
@@ -37,6 +42,55 @@ def record_runs(folder, n, seconds):
 
     runner._Crew.do = do
     return runner.carry_out(planned_runs(n), Records(folder), jobs=2)
+
+
+class ForkedWorker:
+    """Stands in for `subprocess.Popen` where a worker is started: the same worker, in a process that need not import.
+
+    Otherwise nearly all kills would fall into the seconds in which a worker imports torch.
+    """
+
+    def __init__(self, command, *, stderr, env, **_):
+        assert command[1:] == ["-m", "ccassg.experiments.worker"]
+        order, to_worker = os.pipe()
+        from_worker, answer = os.pipe()
+        self.returncode = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            for number, end in enumerate((order, answer, stderr.fileno())):
+                os.dup2(end, number)
+            for end in (order, to_worker, from_worker, answer):
+                os.close(end)
+            os.environ.update(env)
+            sys.stdin = os.fdopen(0)
+            worker.main()
+            os._exit(0)
+        os.close(order)
+        os.close(answer)
+        self.stdin, self.stdout = os.fdopen(to_worker, "w"), os.fdopen(from_worker)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stdin.close()
+        self.stdout.close()
+        self.wait()
+
+    def wait(self):
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def reproduce(*arguments):
+    """`ccassg reproduce ARGUMENTS` with workers that start at once."""
+    runner.subprocess = SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE)
+    sys.argv = ["ccassg", "reproduce", *arguments]
+    main()
 
 
 def fit_varied(n, seed):

@@ -133,6 +133,7 @@ def _live(order) -> None:
             code = 0
     except SystemExit as end:
         code = end.code or 0
+        print("null")  # a command returns nothing
     except BaseException:
         import traceback
 

@@ -190,7 +190,8 @@ def test_texts_that_are_no_config(tmp_path, model, text):
 @LIMITED
 @given(change=st.dictionaries(st.sampled_from(["dims", "parameters", "settings", "history", "reasons", "fit_seconds",
                                                "propagate", "batch_norm", "format"]), JSON, min_size=1))  # fmt: skip
-def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, count, change):
+def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count, change):
+    bounded()
     count("property tests", files=1)
     folder = tmp_path_factory.getbasetemp() / "any-config"
     if not folder.exists():
@@ -207,7 +208,8 @@ def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, count, change)
 
 @LIMITED
 @given(content=JSON)
-def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, count, content):
+def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, bounded, count, content):
+    bounded()
     count("property tests", files=2)
     (tmp_path / "a.jsonl").write_text(json.dumps(content) + "\n")
     (tmp_path / "run.json").write_text(json.dumps(content))
@@ -218,7 +220,8 @@ def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, count, conte
 
 @LIMITED
 @given(header=st.sampled_from(["", "source,target", "id,x,label", "a,b,c"]), rows=ROWS, ending=st.sampled_from("\n\r"))
-def test_any_table_is_read_or_a_value_error(tmp_path, edges, count, header, rows, ending):
+def test_any_table_is_read_or_a_value_error(tmp_path, edges, bounded, count, header, rows, ending):
+    bounded()
     count("property tests", files=3)
     path = tmp_path / "table.csv"
     path.write_bytes(ending.join([header, *(",".join(row) for row in rows)]).encode())

@@ -36,12 +36,16 @@ def draw(result: dict[str, Any], stem: Path) -> None:
         ax.set_yticks(range(len(names)), names)
         ax.set_xticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
         ax.invert_yaxis()
-        ax.legend(loc="lower right")
+        ax.legend(loc="upper right")
         curves = (("step_seconds", 1.0, "Seconds per step"), ("peak_memory", 1e-9, "Peak memory, GB"))
         for ax, (key, scale, title) in zip(axes[0, 1:], curves, strict=False):
             nodes = [row["nodes"] for row in growth["rows"]]
             ax.plot(nodes, [scale * row[key] for row in growth["rows"]])
             ax.set(xscale="log", yscale="log", xlabel="nodes", title=title)
+            low, high = ax.get_ylim()
+            ticks = [value * 10.0**k for k in range(-4, 5) for value in (1, 2, 5) if low <= value * 10.0**k <= high]
+            ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+            ax.minorticks_off()
         style.save(fig, stem)
 
 

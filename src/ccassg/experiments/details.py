@@ -88,10 +88,11 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
         row: dict[str, Any] = {"variant": name}
         for dataset in plan.datasets:
             pairs = paired(records, _runs(plan, dataset, PRESET), _runs(plan, dataset, name))
-            counts.append(len(pairs))
+            counts.append(0 if name == PRESET else len(pairs))
             for part, key in (("validation", "val_accuracy"), ("test", "test_accuracy")):
                 row[f"{TITLES[dataset]}, {part}"] = _cell(pairs, key, absolute=name == PRESET)
-        rows.append(row)
+        if any(row[column] for column in row if column != "variant"):
+            rows.append(row)
     if not any(counts):
         return None
     notes = (

@@ -193,6 +193,18 @@ def test_an_altered_manifest_is_refused(small):
         open_store(small)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [lambda e: e.pop("sha256"), lambda e: e.update(sha256=None), lambda e: e.pop("bytes"), lambda e: e.pop("dtype")],
+)
+def test_an_array_without_its_hash_size_or_type_is_refused(small, change):
+    arrays = json.loads((small / MANIFEST).read_text())["arrays"]
+    change(arrays["indices"])
+    rewrite(small, arrays=arrays)
+    with pytest.raises(ValueError, match=r"manifest\.json"):
+        read_store(small)
+
+
 @pytest.mark.parametrize("header", [b"{'descr': '|u1', 'shape': (1, [", b"{'descr': (((", b"\xff" * 40, b""])
 def test_a_forged_header_is_refused_in_a_sentence(small, header):
     """Whose hash fits; NumPy's parser raises TokenError and others on such headers."""

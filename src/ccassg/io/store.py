@@ -169,6 +169,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             np.dtype(entry["dtype"])
             if any(not isinstance(size, int) or size < 0 for size in (*entry["shape"], entry["bytes"])):
                 raise ValueError(f"{file} gives {name} an impossible shape or size")
+            if not isinstance(entry["sha256"], str):
+                raise ValueError(f"{file} gives {name} no hash")
         counts = [manifest[key] for key in ("n_nodes", "n_edges", "n_features")]
         bounds = manifest["bounds"]
         if any(not isinstance(value, int) or value < 0 for value in (*counts, *bounds)):

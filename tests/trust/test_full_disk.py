@@ -57,7 +57,7 @@ def test_a_full_disk_changes_nothing(nursery, tables, disk, scale, figure):
     assert nursery.run("fit", *tables, "-o", model, *SMALL).code == 0
     before = contents(model)
     n_refused = 0
-    sizes = scale([0, 12, 24], range(0, 64, 2))
+    sizes = scale([0, 12, 24], range(0, 64, 4))
     for room in sizes:
         leave(disk, room * KIB)
         ended = nursery.run("fit", *tables, "-o", model, *SMALL, "--seed", 1)

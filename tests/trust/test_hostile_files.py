@@ -234,7 +234,7 @@ def test_any_table_is_read_or_a_value_error(tmp_path, edges, bounded, count, hea
 
 
 def test_forged_files_under_a_limit_of_memory(nursery, tmp_path, scale, figure):
-    counts = nursery.call("fuzz:campaign", str(tmp_path), scale(25, 3500), SEED)
+    counts = nursery.call("fuzz:campaign", str(tmp_path), scale(25, 2500), SEED)
     assert all(count["taken"] < count["files"] for count in counts.values()), (
         "nothing was refused: is it damaged at all?"
     )
@@ -242,7 +242,7 @@ def test_forged_files_under_a_limit_of_memory(nursery, tmp_path, scale, figure):
 
 
 def test_coverage_guided_fuzzing(tmp_path, scale, figure):
-    n = scale(0, 30_000)
+    n = scale(0, 15_000)
     if not n:
         pytest.skip("only in full (make soak)")
     pytest.importorskip("atheris")

@@ -9,14 +9,13 @@ five n x d x d products where autograd needs fifteen; worth it when n is well ab
 
 *Direct.* Z is formed, only the diagonal of Z1'Z2 is, and the symmetric Gram gives the decorrelation gradient in one product.
 
-Inputs are centred, so that sums over shards of a partitioned graph are plain sums: ``total`` adds a tensor up over all
-shards (in place) and ``n_total`` counts their nodes; on one machine that is no work. ``smooth``, if given, replaces the
-second moments of a batch by better estimates of the whole graph's (in place); gradients go through the batch all the same.
+Inputs are centred, so that sums over shards of a partitioned graph are plain sums; `Population` says how they are added up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import torch
@@ -40,6 +39,24 @@ class Exchange(Protocol):
 
     def collect(self, rows: Tensor) -> Tensor:
         """Add the rows of the halo to their owners' (the reverse of `spread`); return the own ones."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """The nodes that the loss is about: those at hand, on one machine; of a shard or a batch, more than them.
+
+    ``n`` counts them, ``total`` adds a tensor up over all shards, in place. ``smooth``, if given, replaces the second moments of a
+    batch by better estimates of the whole graph's, in place; gradients go through the batch all the same.
+    """
+
+    n: int
+    total: Total
+    smooth: Total | None = None
+
+    def moments(self, sums: Tensor) -> Tensor:
+        """From sums of products over the nodes at hand to second moments, in place."""
+        self.total(sums).div_(self.n)
+        return sums if self.smooth is None else self.smooth(sums)
 
 
 class Workspace:
@@ -93,27 +110,22 @@ def linear_head(
     weight: Tensor,
     objective: Objective,
     work: Workspace,
-    *,
-    total: Total,
-    n_total: int,
-    smooth: Total | None = None,
+    population: Population,
 ) -> HeadGradients:
     """The objective on Z = M W by whichever formulation is cheaper.
 
     ``m1``, ``m2`` (n, h) are centred: their column means ``means`` have been taken off.
     """
-    if smooth is not None or n_total >= GRAM_FROM * weight.shape[1]:
-        return _by_grams(m1, m2, means, weight, objective, work, total, n_total, smooth)
+    if population.smooth is not None or population.n >= GRAM_FROM * weight.shape[1]:
+        return _by_grams(m1, m2, means, weight, objective, work, population)
     d = weight.shape[1]
     z1 = torch.mm(m1, weight, out=work.get("z1", len(m1), d))
     z2 = torch.mm(m2, weight, out=work.get("z2", len(m2), d))
-    terms, g1, g2, _ = direct_head(
-        z1, z2, (means[0] @ weight, means[1] @ weight), objective, work, total=total, n_total=n_total
-    )
+    terms, g1, g2, _ = direct_head(z1, z2, (means[0] @ weight, means[1] @ weight), objective, work, population)
     grad_weight = torch.mm(m1.T, g1).addmm_(m2.T, g2)
     grad1 = torch.mm(g1, weight.T, out=work.get("grad1", *m1.shape))
     grad2 = torch.mm(g2, weight.T, out=work.get("grad2", *m2.shape))
-    return HeadGradients(terms, grad1, grad2, total(grad_weight))
+    return HeadGradients(terms, grad1, grad2, population.total(grad_weight))
 
 
 def direct_head(
@@ -122,10 +134,7 @@ def direct_head(
     means: tuple[Tensor, Tensor],
     objective: Objective,
     work: Workspace,
-    *,
-    total: Total,
-    n_total: int,
-    smooth: Total | None = None,
+    population: Population,
 ) -> HeadGradients:
     """The objective on centred embeddings (n, d) themselves."""
     d = z1.shape[1]
@@ -133,18 +142,16 @@ def direct_head(
     gram(z1, sums[:d])
     gram(z2, sums[d : 2 * d])
     torch.sum(torch.mul(z1, z2, out=work.get("g1", len(z1), d)), 0, out=sums[2 * d])
-    total(sums).div_(n_total)
-    if smooth is not None:
-        smooth(sums)
+    population.moments(sums)
     scale1, error1 = _correlation_error(sums[:d], means[0])
     scale2, error2 = _correlation_error(sums[d : 2 * d], means[1])
     cross = sums[2 * d] * scale1 * scale2
     terms = _terms(cross, error1, error2, objective)
     # dL/dZ1 = Z1 P1 - Z2 q, all columns scaled; P1 and q are d x d and d.
-    q = (objective.invariance / n_total) * scale1 * scale2
+    q = (objective.invariance / population.n) * scale1 * scale2
     grads = []
     for name, z, other, scale, error in (("g1", z1, z2, scale1, error1), ("g2", z2, z1, scale2, error2)):
-        p = _sensitivity(scale, error, cross, objective).mul_(2 / n_total)
+        p = _sensitivity(scale, error, cross, objective).mul_(2 / population.n)
         grad = torch.mm(z, p, out=work.get(name, len(z), d))
         grads.append(grad.addcmul_(other, q.expand_as(other), value=-1))
     return HeadGradients(terms, grads[0], grads[1], None)
@@ -157,17 +164,13 @@ def _by_grams(
     weight: Tensor,
     objective: Objective,
     work: Workspace,
-    total: Total,
-    n_total: int,
-    smooth: Total | None,
+    population: Population,
 ) -> HeadGradients:
     h = weight.shape[0]
     both = torch.add(m1, m2, out=work.get("grad2", len(m1), h))
     sums = m1.new_empty(3 * h, h)
     c1, c2, cross_c = gram(m1, sums[:h]), gram(m2, sums[h : 2 * h]), gram(both, sums[2 * h :])
-    total(sums).div_(n_total)
-    if smooth is not None:
-        smooth(sums)
+    population.moments(sums)
     cross_c.sub_(c1).sub_(c2)  # M1'M2 + M2'M1
     b1, b2, b_cross = c1 @ weight, c2 @ weight, cross_c @ weight
     d = weight.shape[1]
@@ -181,9 +184,9 @@ def _by_grams(
     q = objective.invariance * scale1 * scale2
     grad_weight = (b1 @ p1).addmm_(b2, p2).mul_(2).sub_(b_cross * q)
     # The moments are not needed any more: their memory takes the three symmetric matrices of the backward pass.
-    t = symmetric_mm(weight * (q / -n_total), weight.T, cross_c)
-    u1 = symmetric_mm(weight @ p1, weight.T, c1).mul_(2 / n_total).sub_(t)
-    u2 = symmetric_mm(weight @ p2, weight.T, c2).mul_(2 / n_total).sub_(t)
+    t = symmetric_mm(weight * (q / -population.n), weight.T, cross_c)
+    u1 = symmetric_mm(weight @ p1, weight.T, c1).mul_(2 / population.n).sub_(t)
+    u2 = symmetric_mm(weight @ p2, weight.T, c2).mul_(2 / population.n).sub_(t)
     grad1 = torch.mm(both, t, out=work.get("grad1", len(m1), h))
     grad2 = both.copy_(grad1)
     return HeadGradients(terms, grad1.addmm_(m1, u1), grad2.addmm_(m2, u2), grad_weight)

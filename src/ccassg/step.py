@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ccassg import sparse
 from ccassg.encoders import Encoder
-from ccassg.head import Exchange, Total, Workspace, direct_head, linear_head
+from ccassg.head import Exchange, Population, Total, Workspace, direct_head, linear_head
 from ccassg.loss import Objective, Terms
 from ccassg.products import FirstProduct, SeparateProducts
 from ccassg.sparse import CSR
@@ -87,11 +86,11 @@ class ExactStep:
         tapes = [self._hidden(v, view, y, n_total) for v, (view, y) in enumerate(zip(views, inputs, strict=True))]
         (m1, mean1), (m2, mean2) = (self._centred(v, view, tapes[v][-1].h, n_total) for v, view in enumerate(views))
         means = (mean1, mean2)
-        shared: dict[str, Any] = {"total": self.total, "n_total": n_total, "smooth": self.smooth}
+        population = Population(n_total, self.total, self.smooth)
         if len(encoder.weights) == 1:
-            result = direct_head(m1, m2, means, self.objective, self.work, **shared)
+            result = direct_head(m1, m2, means, self.objective, self.work, population)
         else:
-            result = linear_head(m1, m2, means, encoder.weights[-1], self.objective, self.work, **shared)
+            result = linear_head(m1, m2, means, encoder.weights[-1], self.objective, self.work, population)
         for parameter in encoder.parameters():
             parameter.grad = None
         g1 = self._backward(0, views[0], tapes[0], result.m1, n_total)

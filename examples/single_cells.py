@@ -1,12 +1,13 @@
 """Single cells: AnnData in, obsm["X_ccassg"] out, clusters against the given cell types beside those of PCA.
 
-    python examples/single_cells.py --picture single-cells.png
+    python examples/single_cells.py --picture single-cells.png --json single-cells.json
 
 The data is scanpy's embedded pbmc68k_reduced: 700 blood cells, 765 genes, a neighbour graph. Both embeddings have the same width,
 and labels are used for the comparison only. Needs the extra ``anndata`` and, for the picture, ``plot``.
 """
 
 import argparse
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import numpy as np
 
 import ccassg
 from ccassg.evaluate import cluster_score
+from ccassg.experiments.provenance import commit, machine
 from ccassg.io.objects import add_to_anndata, graph_from_anndata
+from ccassg.versions import versions
 
 
-def main(n_steps: int, dim: int, n_seeds: int, picture: Path | None) -> dict[str, tuple[float, float]]:
+def main(n_steps: int, dim: int, n_seeds: int, picture: Path | None, record: Path | None = None) -> dict[str, Any]:
     import scanpy as sc
 
     with warnings.catch_warnings():
@@ -28,23 +31,23 @@ def main(n_steps: int, dim: int, n_seeds: int, picture: Path | None) -> dict[str
     print(graph)
     y = adata.obs["bulk_labels"].cat.codes.to_numpy().astype(int)
     seeds = range(n_seeds)
-    scores = [cluster_score(adata.obsm["X_pca"][:, :dim], y, seeds=seed) for seed in seeds]
-    found = {"PCA": scores}
-    found["CCA-SSG"] = []
+    found = {"PCA": [cluster_score(adata.obsm["X_pca"][:, :dim], y, seeds=seed) for seed in seeds], "CCA-SSG": []}
     for seed in seeds:
         model = ccassg.CCASSG(hidden_dim=2 * dim, embedding_dim=dim, n_steps=n_steps, random_state=seed)
         add_to_anndata(adata, model.fit_transform(graph))
         found["CCA-SSG"].append(cluster_score(adata.obsm["X_ccassg"], y, seeds=seed))
-    means = {}
+    listed = {}
     for name, scores in found.items():
-        nmi, ari = np.array([score.nmi[0] for score in scores]), np.array([score.ari[0] for score in scores])
-        means[name] = float(nmi.mean()), float(ari.mean())
-        print(
-            f"{name:<8} NMI {nmi.mean():.3f} ± {nmi.std():.3f}  ARI {ari.mean():.3f} ± {ari.std():.3f}  ({n_seeds} seeds)"
-        )
+        listed[name] = {"nmi": [score.nmi[0] for score in scores], "ari": [score.ari[0] for score in scores]}
+        shown = (f"{k.upper()} {np.mean(values):.3f} ± {np.std(values):.3f}" for k, values in listed[name].items())
+        print(f"{name:<8} {'  '.join(shown)}  ({n_seeds} seeds)")
     if picture is not None:
         draw(adata, dim, picture)
-    return means
+    if record is not None:
+        settings = {"n_steps": n_steps, "dimensions": dim, "seeds": list(seeds), "settings": model.settings_}
+        made = {"commit": commit(), "versions": versions() | {"scanpy": sc.__version__}, "machine": machine(1)}
+        record.write_text(json.dumps(settings | made | {"scores": listed}, indent=1, default=str) + "\n")
+    return listed
 
 
 def draw(adata: Any, dim: int, picture: Path) -> None:
@@ -59,9 +62,8 @@ def draw(adata: Any, dim: int, picture: Path) -> None:
             inside = (adata.obs["bulk_labels"] == kind).to_numpy()
             axes.scatter(*places[inside].T, s=7, label=kind)
         axes.set(title=f"{title}, {dim} dimensions", xticks=[], yticks=[])
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside right center", fontsize=8, markerscale=2, frameon=False
-    )
+    handles = axes.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside right center", fontsize=8, markerscale=2, frameon=False)
     figure.savefig(picture, dpi=100)
     print(f"wrote {picture}")
 
@@ -72,5 +74,6 @@ if __name__ == "__main__":
     parser.add_argument("--dim", type=int, default=50)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--picture", type=Path, default=None)
+    parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
-    main(options.steps, options.dim, options.seeds, options.picture)
+    main(options.steps, options.dim, options.seeds, options.picture, options.json)

@@ -9,6 +9,7 @@ and labels are used for the comparison only. Needs the extra ``anndata`` and, fo
 import argparse
 import json
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def main(n_steps: int, dim: int, n_seeds: int, picture: Path | None, record: Pat
         draw(adata, dim, picture)
     if record is not None:
         settings = {"n_steps": n_steps, "dimensions": dim, "seeds": list(seeds), "settings": model.settings_}
-        made = {"commit": commit(), "versions": versions() | {"scanpy": sc.__version__}, "machine": machine(1)}
+        made = {"commit": commit(), "versions": versions() | {"scanpy": version("scanpy")}, "machine": machine(1)}
         record.write_text(json.dumps(settings | made | {"scores": listed}, indent=1, default=str) + "\n")
     return listed
 
@@ -59,8 +60,7 @@ def draw(adata: Any, dim: int, picture: Path) -> None:
     for axes, (title, z) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         places = TSNE(init="pca", random_state=0).fit_transform(z)
         for kind in adata.obs["bulk_labels"].cat.categories:
-            inside = (adata.obs["bulk_labels"] == kind).to_numpy()
-            axes.scatter(*places[inside].T, s=7, label=kind)
+            axes.scatter(*places[(adata.obs["bulk_labels"] == kind).to_numpy()].T, s=7, label=kind)
         axes.set(title=f"{title}, {dim} dimensions", xticks=[], yticks=[])
     handles = axes.get_legend_handles_labels()
     figure.legend(*handles, loc="outside right center", fontsize=8, markerscale=2, frameon=False)

@@ -1,6 +1,7 @@
 """The examples run, with small settings, and give what they promise."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,26 @@ def test_single_cells(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     # Any two coordinates do for a test of the drawing; t-SNE takes most of the example's time.
     monkeypatch.setattr("sklearn.manifold.TSNE", lambda **_: PCA(2))
-    picture = tmp_path / "cells.png"
-    found = load("single_cells").main(n_steps=3, dim=16, n_seeds=1, picture=picture)
+    picture, record = tmp_path / "cells.png", tmp_path / "cells.json"
+    found = load("single_cells").main(n_steps=3, dim=16, n_seeds=1, picture=picture, record=record)
     assert set(found) == {"PCA", "CCA-SSG"}
-    assert found["CCA-SSG"][0] > 0.3
+    assert found["CCA-SSG"]["nmi"][0] > 0.3
     assert picture.stat().st_size > 10_000
+    made = json.loads(record.read_text())
+    assert made["scores"] == found
+    assert made["seeds"] == [0]
+    assert {"torch", "scanpy"} < set(made["versions"])
     assert "nodes: 700" in capsys.readouterr().out
+
+
+def test_the_page_on_single_cells_says_what_was_recorded():
+    from single_cells_table import DOCUMENT, RECORD, table
+
+    record, text = json.loads(RECORD.read_text()), DOCUMENT.read_text()
+    assert table(record) in text, "run: python tests/single_cells_table.py"
+    assert record["seeds"] == list(range(5))
+    assert not record["commit"]["modified"]
+    # The page says in words that it is not better.
+    means = {name: sum(scores["nmi"]) / 5 for name, scores in record["scores"].items()}
+    assert means["CCA-SSG"] <= means["PCA"]
+    assert "not better than PCA" in text

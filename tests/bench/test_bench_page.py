@@ -29,7 +29,7 @@ def figures():
         "provenance": {
             "commit": {"id": "0123456789", "modified": True},
             "versions": {"torch": "2.13.0"},
-            "machine": {"cpus": 2, "processor": "a processor"},
+            "machine": {"cpus": 2, "processor": "a processor", "threads": 2},
             "threads": 2,
         },
     }
@@ -52,7 +52,7 @@ def test_blocks_hold_the_figures(figures, document):
     assert cells == ["Cora", "300", "100", "3.0", "60 %", "50.0", "6.0", "0.50", "0.50", "0.50"]
     assert "as long as 1.5 runs of the textbook's loop" in text
     assert "exponent 1.00, memory with 0.50" in text
-    assert "Commit 0123456+; torch 2.13.0; 2 threads on 2 CPUs (a processor)" in text
+    assert "Commit 0123456+; torch 2.13.0; 2 CPUs (a processor), 2 threads." in text
     assert (document.parent / "figures" / "speed.svg").stat().st_size > 5000
 
 
@@ -66,3 +66,23 @@ def test_a_document_without_the_markers_is_refused(figures, tmp_path):
     (tmp_path / "other.md").write_text("nothing here")
     with pytest.raises(ValueError, match="begin: bench"):
         write_page(figures, tmp_path / "other.md")
+
+
+def test_scale_and_ranks_have_blocks_of_their_own(figures, tmp_path):
+    document = tmp_path / "large.md"
+    document.write_text("".join(f"<!-- begin: {n} -->\n<!-- end: {n} -->\n" for n in ("bench-scale", "bench-ranks")))
+    scale = {"n_nodes": 5000, "n_features": 8, "n_steps": 3, "batch_nodes": 100, "n_classes": 4, "labels_per_class": 20}
+    shared = {"stored_edges": 60000, "provenance": figures["provenance"]}
+    stages = {"train": {"seconds": 12.0, "peak_rss_bytes": 2e9}}
+    accuracy = {"raw features": 0.25, "trained": 0.75}
+    write_page(shared | {"scale": scale, "stages": stages, "accuracy": accuracy, "step_seconds": 4.0}, document)
+    rows = [
+        {"processes": 1, "loss": [-2.0], "ranks": [{"peak_memory": 2e9, "bytes_per_step": 0}]},
+        {"processes": 2, "loss": [-2.002], "ranks": [{"peak_memory": 1e9, "bytes_per_step": 5e6}] * 2},
+    ]
+    write_page(shared | {"nodes": 5000, "width": 128, "steps": 1, "rows": rows}, document)
+    text = document.read_text()
+    assert "raw features 25.0 %, trained 75.0 %" in text
+    assert "5,000 nodes, 60,000 stored edges" in text
+    second = next(line for line in text.splitlines() if line.startswith("| ") and " 1.00 " in line)
+    assert [cell.strip() for cell in second.strip("|").split("|")] == ["2", "1.00", "5.0", "1.0e-03"]

@@ -12,10 +12,14 @@ from ccassg.report.tables import to_markdown
 
 
 def write_page(result: dict[str, Any], document: Path) -> None:
-    """Renew the blocks ``bench`` and ``bench-growth`` of a Markdown file, and ``figures/speed`` beside it."""
-    figure = document.parent / "figures" / "speed"
-    draw(result, figure)
-    blocks = {"bench": _steps(result), "bench-growth": _growth(result)}
+    """Renew the blocks of a Markdown file that show these figures; of a plain benchmark also ``figures/speed`` beside it."""
+    if "stages" in result:
+        blocks = {"bench-scale": _scale(result)}
+    elif "stored_edges" in result:
+        blocks = {"bench-ranks": _ranks(result)}
+    else:
+        draw(result, document.parent / "figures" / "speed")
+        blocks = {"bench": _steps(result), "bench-growth": _growth(result)}
     for name, body in blocks.items():
         if not replace_block(document, name, body):
             raise ValueError(
@@ -91,12 +95,55 @@ def _growth(result: dict[str, Any]) -> str:
     return "\n\n".join([to_markdown(rows).rstrip(), text, picture, _origin(result)]) + "\n"
 
 
+def _scale(result: dict[str, Any]) -> str:
+    scale, stages = result["scale"], result["stages"]
+    rows = [
+        {
+            "stage": name,
+            "seconds": f"{stage['seconds']:.0f}",
+            "peak resident memory so far, GB": f"{stage['peak_rss_bytes'] / 1e9:.2f}",
+        }
+        for name, stage in stages.items()
+    ]
+    accuracy = ", ".join(f"{name} {100 * value:.1f} %" for name, value in result["accuracy"].items())
+    text = (
+        f"{scale['n_nodes']:,} nodes, {result['stored_edges']:,} stored edges, {scale['n_features']} features; "
+        f"{scale['n_steps']} steps of {scale['batch_nodes']:,} nodes, {result['step_seconds']:.2f} s each. Accuracy of a linear "
+        f"probe on {scale['n_classes']} planted classes, {scale['labels_per_class']} labels each: {accuracy}."
+    )
+    return "\n\n".join([to_markdown(rows).rstrip(), text, _origin(result)]) + "\n"
+
+
+def _ranks(result: dict[str, Any]) -> str:
+    alone = result["rows"][0]["loss"]
+    rows = [
+        {
+            "processes": row["processes"],
+            "peak memory of a process, GB": f"{max(rank['peak_memory'] for rank in row['ranks']) / 1e9:.2f}",
+            "sent or added up per step and process, MB": f"{max(rank['bytes_per_step'] for rank in row['ranks']) / 1e6:.1f}",
+            "largest relative difference of the loss": _difference(row["loss"], alone),
+        }
+        for row in result["rows"]
+    ]
+    text = (
+        f"{result['nodes']:,} nodes, {result['stored_edges']:,} stored edges, {result['width']} features and width "
+        f"{result['width']}; {result['steps']} steps, one thread per process, parts by Metis in a store."
+    )
+    return "\n\n".join([to_markdown(rows).rstrip(), text, _origin(result)]) + "\n"
+
+
+def _difference(losses: list[float], alone: list[float]) -> str:
+    if losses is alone:
+        return "-"
+    return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, alone, strict=True)):.1e}"
+
+
 def _origin(result: dict[str, Any]) -> str:
     source = result["provenance"]
     commit = source["commit"]
     which = "no commit" if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
     machine = source["machine"]
     return (
-        f"<small>Commit {which}; torch {source['versions']['torch']}; {source['threads']} threads on "
-        f"{machine['cpus']} CPUs ({machine['processor']}).</small>"
+        f"<small>Commit {which}; torch {source['versions']['torch']}; {machine['cpus']} CPUs "
+        f"({machine['processor']}), {source.get('threads', machine['threads'])} threads.</small>"
     )

@@ -52,12 +52,12 @@ def bench(
         say(f"Written: {docs}")
         return
     if ranks is not None:
-        _bench_ranks(ranks, nodes, json_file)
+        _finish(_bench_ranks(ranks, nodes), json_file, docs)
         return
     if nodes is not None and not scale:
         raise ValueError("--nodes goes with --scale or --ranks")
     if scale:
-        _bench_scale(nodes, threads, json_file)
+        _finish(_bench_scale(nodes, threads), json_file, docs)
         return
     names = ["cora"] if quick else [name.strip() for name in datasets.split(",")]
     for name in names:
@@ -79,12 +79,18 @@ def bench(
         f"evaluating 20 runs on Cora takes as long as {result['probes']['textbook_probes']:.1f} runs of the textbook's loop"
     )
     result["provenance"] = runs.provenance(0, 0.0) | {"threads": threads, "device": device}
+    _finish(result, json_file, docs)
+
+
+def _finish(result: dict[str, Any], json_file: Path | None, docs: Path | None) -> None:
+    from ccassg.bench.page import write_page
+
     write_json(json_file, result)
     if docs is not None:
         write_page(result, docs)
 
 
-def _bench_scale(nodes: int | None, threads: int, json_file: Path | None) -> None:
+def _bench_scale(nodes: int | None, threads: int) -> dict[str, Any]:
     import torch
 
     from ccassg import runs
@@ -96,10 +102,10 @@ def _bench_scale(nodes: int | None, threads: int, json_file: Path | None) -> Non
         size = replace(size, n_nodes=nodes, n_edges=round(size.n_edges * nodes / size.n_nodes))
     result = run_scale(size, say=say)
     result["provenance"] = runs.provenance(size.seed, sum(stage["seconds"] for stage in result["stages"].values()))
-    write_json(json_file, result)
+    return result
 
 
-def _bench_ranks(ranks: str, nodes: int | None, json_file: Path | None) -> None:
+def _bench_ranks(ranks: str, nodes: int | None) -> dict[str, Any]:
     from ccassg import runs
     from ccassg.bench.ranks import compare_ranks
 
@@ -110,5 +116,5 @@ def _bench_ranks(ranks: str, nodes: int | None, json_file: Path | None) -> None:
     if min(sizes) < 1:
         raise ValueError(f"--ranks takes numbers of processes separated by commas, such as 1,2,4; got {ranks!r}")
     result = compare_ranks(sizes, **({} if nodes is None else {"n_nodes": nodes}), say=say)
-    result["provenance"] = runs.provenance(0, 0.0)
-    write_json(json_file, result)
+    result["provenance"] = runs.provenance(0, 0.0) | {"threads": 1}
+    return result

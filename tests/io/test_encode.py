@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from ccassg.io.encode import encode_columns
+from ccassg.io.features import read_nodes
 from ccassg.io.tables import FrameTable
 
 
@@ -107,3 +108,19 @@ def test_new_nodes_get_the_same_columns():
     del new["age"]
     with pytest.raises(ValueError, match="lacks 1 of the 10 features used in training, first 'age'"):
         encode(new, like=names)
+
+
+def test_columns_of_very_different_size_are_named(tmp_path):
+    def notes(text):
+        path = tmp_path / "nodes.csv"
+        path.write_text(text)
+        return read_nodes(path).notes
+
+    assert notes("id,year,share,kind\na,2004,0.3,x\nb,1999,0.5,y\n") == [
+        f"{tmp_path / 'nodes.csv'}: values of 'year' are about 2e+03 in size, those of 'share' 0.41; the larger will rule the "
+        f"embedding unless you bring them to one scale first"
+    ]
+    assert "values of 'year'" in notes("id,year,kind\na,2004,x\nb,1999,y\n")[0]
+    assert notes("id,year,other\na,2004,1500\nb,1999,0\n") == []
+    assert notes("id,year,nothing\na,2004,0\nb,1999,0\n") == []
+    assert notes("id,year\na,2004\nb,1999\n") == []

@@ -22,6 +22,7 @@ from ccassg.io.tables import Table, is_string, listed, shown
 MAX_CATEGORIES = 256
 MAX_CATEGORY_LENGTH = 60
 TEXT_DIM = 256
+SCALES_APART = 10
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
@@ -59,6 +60,7 @@ def encode_columns(
     blocks: list[Any] = []
     names: list[str] = []
     numeric: list[Array] = []
+    sizes: dict[str, float] = {}
     stems = _by_stem(like or ())
     for name in columns:
         column = data[name]
@@ -68,8 +70,10 @@ def encode_columns(
             block, made = _lists(table, name, column)
         elif wanted or is_string(kind):
             block, made = _strings(table, name, column, text, text_dim, wanted)
+            sizes[name] = 1.0
         else:
             numeric.append(_numbers(table, name, column))
+            sizes[name] = float(np.sqrt(np.mean(np.square(numeric[-1], dtype=np.float64))))
             names.append(name)
             continue
         _flush(blocks, numeric)
@@ -77,6 +81,7 @@ def encode_columns(
         names += made
     _flush(blocks, numeric)
     if like is None:
+        _note_scales(table, sizes)
         return _assemble(blocks), tuple(names)
     place = {name: i for i, name in enumerate(names)}
     lacking = [name for name in like if name not in place]
@@ -209,6 +214,17 @@ def _lists(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, lis
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(f"{table}, column {name!r}, {table.place(row)}: NaN or infinite; fill or drop such rows")
     return values.astype(np.float32), [f"{name}[{i}]" for i in range(width)]
+
+
+def _note_scales(table: Table, sizes: dict[str, float]) -> None:
+    """Say that columns are of very different size: features are taken as they are, and the largest drown the rest."""
+    known = {name: size for name, size in sizes.items() if size > 0}
+    large, small = max(known, key=known.__getitem__, default=""), min(known, key=known.__getitem__, default="")
+    if known and known[large] > SCALES_APART * known[small]:
+        table.notes.append(
+            f"{table}: values of {large!r} are about {known[large]:.2g} in size, those of {small!r} {known[small]:.2g}; the "
+            f"larger will rule the embedding unless you bring them to one scale first"
+        )
 
 
 def _flush(blocks: list[Any], numeric: list[Array]) -> None:

@@ -67,7 +67,10 @@ def map_2d(
     # The coarse angle takes a third off the time; how well neighbours are kept changes in the third digit only.
     tsne = TSNE(perplexity=perplexity, init=start, max_iter=n_iterations, angle=0.8, random_state=random_state)
     placed = np.asarray(tsne.fit_transform(landmarks), dtype=np.float64)
-    how = "t-SNE of the first 50 principal components: near nodes are alike; distances between groups mean little."
+    how = (
+        f"t-SNE of the first {reduced.shape[1]} principal components: near nodes are alike; distances between groups mean "
+        f"little."
+    )
     if len(chosen) == n:
         return placed, how
     distance, nearest = NearestNeighbors(n_neighbors=5).fit(landmarks).kneighbors(reduced)

@@ -125,13 +125,13 @@ def scores(records):
 
 def test_a_killed_reproduce_ends_as_if_it_was_not(nursery, tmp_path, scale, figure):
     """The whole command with its worker processes: one kill in ten with workers started anew, the others forked."""
-    wanted, rng = scale(3, 50), np.random.default_rng(2)
-    command = ("citation", "--methods", "label-propagation", "--datasets", "cora", "--seeds", "12", "--results")
+    wanted, n_runs, rng = scale(3, 50), scale(4, 12), np.random.default_rng(2)
+    command = ("citation", "--methods", "label-propagation", "--datasets", "cora", "--seeds", str(n_runs), "--results")
     start = time.monotonic()
     nursery.call("chores:reproduce", *command, str(tmp_path / "whole"))
     seconds = time.monotonic() - start
     expected = scores(Records(tmp_path / "whole"))
-    assert len(expected) == 12
+    assert len(expected) == n_runs
     n_kills = n_series = n_anew = n_records = 0
     while n_kills < wanted:
         folder, before = tmp_path / f"r{n_series}", set()

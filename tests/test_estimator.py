@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ccassg import CCASSG, as_graph
 from ccassg.datasets import stochastic_block_graph
+from ccassg.encoders import parts_of
 from ccassg.presets import PRESETS, PROBES
 
 SMALL = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
@@ -130,8 +131,9 @@ def test_defaults_never_exceed_what_the_data_can_fill():
     for n, f in ((10, 50), (50, 3), (4, 1), (2000, 700)):
         graph = as_graph(np.array([[0], [1]]), rng.normal(size=(n, f)))
         model = CCASSG(n_steps=1, random_state=0).fit(graph)
-        width = model.transform(graph).shape[1]
-        assert 1 <= width <= min(512, f, max(1, n // 2))
+        widths = [part.dims[-1] for part in parts_of(model.encoder_)]
+        assert model.transform(graph).shape[1] == sum(widths)
+        assert 1 <= min(widths) <= max(widths) <= min(512, f, max(1, n // 2))
 
 
 HARD = {

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from ccassg import sparse
-from ccassg.encoders import Encoder
+from ccassg.encoders import Encoder, Joined, parts_of
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import atomic_path
 from ccassg.io.store import release
@@ -32,13 +32,13 @@ SPILL_FROM = 2**28
 
 @torch.no_grad()
 def embed_blocks(
-    encoder: Encoder, graph: Graph, out: str | os.PathLike[str] | Array | None = None, *, block: int = BLOCK
+    encoder: Encoder | Joined, graph: Graph, out: str | os.PathLike[str] | Array | None = None, *, block: int = BLOCK
 ) -> Array:
     """Embeddings of the graph as it is.
 
     Parameters
     ----------
-    encoder : Encoder
+    encoder : Encoder or Joined
     graph : Graph
         With features; its arrays may lie in a store.
     out : path or float32 array of shape (n, d), optional
@@ -59,37 +59,55 @@ def embed_blocks(
     if isinstance(out, np.ndarray):
         if out.shape != shape or out.dtype != np.float32:
             raise ValueError(f"out must be float32 of shape {shape}, got {out.dtype} of shape {out.shape}")
-        _embed_into(encoder, graph, out, block, None)
+        _embed_parts(encoder, graph, out, block, None)
         return out
     target = Path(out)
     with atomic_path(target) as temporary:
         mapped = np.lib.format.open_memmap(temporary, "w+", np.float32, shape)
-        _embed_into(encoder, graph, mapped, block, target.absolute().parent)
+        _embed_parts(encoder, graph, mapped, block, target.absolute().parent)
         mapped.flush()
         del mapped
     return np.load(target, mmap_mode="r+")
+
+
+def _embed_parts(encoder: Encoder | Joined, graph: Graph, out: Array, block: int, folder: Path | None) -> None:
+    """Each encoder into its own columns of ``out``."""
+    start = 0
+    for part in parts_of(encoder):
+        stop = start + part.dims[-1]
+        _embed_into(part, graph, out[:, start:stop], block, folder)
+        start = stop
 
 
 def _embed_into(encoder: Encoder, graph: Graph, out: Array, block: int, folder: Path | None) -> None:
     """Layer after layer, the last one into ``out``."""
     h: Tensor | Rows = rows_of_features(graph)
     held: Any = graph.features  # the array behind ``h``
-    aggregation = _Aggregation(graph) if encoder.propagate else None
+    aggregation = _Aggregation(graph) if encoder.n_hops else None
     spans = [(start, min(start + block, graph.n_nodes)) for start in range(0, graph.n_nodes, block)]
     last = len(encoder.weights) - 1
     with contextlib.ExitStack() as files:
         for i, weight in enumerate(encoder.weights):
             result = out if i == last else files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
+            n_hops = encoder.propagate + (encoder.extra_hops if i == last else 0)
             # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
             multiply_first = isinstance(h, Rows) or weight.shape[0] > weight.shape[1]
-            if aggregation is not None and multiply_first:
+            if n_hops and multiply_first:
                 product = files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
                 for start, stop in spans:
                     product[start:stop] = _times(_rows(h, start, stop), weight).cpu()
                     _forget(held, product)
                 h, held = torch.from_numpy(product), product
+            for _ in range(n_hops - 1):
+                assert aggregation is not None
+                assert isinstance(h, Tensor)
+                further = files.enter_context(_scratch((graph.n_nodes, h.shape[1]), folder))
+                for start, stop in spans:
+                    further[start:stop] = aggregation(h, start, stop)
+                    _forget(held, further, graph.indices)
+                h, held = torch.from_numpy(further), further
             for start, stop in spans:
-                if aggregation is None:
+                if aggregation is None or not n_hops:
                     rows = _times(_rows(h, start, stop), weight)
                 elif multiply_first:
                     rows = aggregation(h, start, stop).to(weight.device)

@@ -1,4 +1,4 @@
-"""The encoders of the paper: GCN, and MLP with batch normalisation.
+"""The encoders of the paper: GCN, and MLP with batch normalisation; and several side by side.
 
 Both are one module, `Encoder`: linear layers that may aggregate over the neighbourhood (GCN) and may normalise
 their hidden activations (MLP). The forward pass here is the plain, differentiable definition; training uses
@@ -32,11 +32,16 @@ class Encoder(nn.Module):
         Normalise hidden activations over the nodes.
     seed : int
         Of the initial weights: Glorot uniform for a GCN, PyTorch's linear default for an MLP, zero biases for a GCN.
+    extra_hops : int
+        Further multiplications by the adjacency in the last layer, before its bias. Not part of training.
     """
 
-    def __init__(self, dims: Sequence[int], *, propagate: bool, batch_norm: bool, seed: int = 0) -> None:
+    def __init__(
+        self, dims: Sequence[int], *, propagate: bool, batch_norm: bool, seed: int = 0, extra_hops: int = 0
+    ) -> None:
         super().__init__()
         self.propagate = propagate
+        self.extra_hops = extra_hops
         pairs = list(itertools.pairwise(dims))
         self.weights = nn.ParameterList([nn.Parameter(torch.empty(pair)) for pair in pairs])
         self.biases = nn.ParameterList([nn.Parameter(torch.zeros(width)) for _, width in pairs])
@@ -47,6 +52,11 @@ class Encoder(nn.Module):
     def dims(self) -> tuple[int, ...]:
         """Widths from the features to the embedding."""
         return (self.weights[0].shape[0], *(weight.shape[1] for weight in self.weights))
+
+    @property
+    def n_hops(self) -> int:
+        """How far a node looks."""
+        return len(self.weights) * self.propagate + self.extra_hops
 
     def norm(self, i: int) -> Any:
         """The batch norm after hidden layer ``i``."""
@@ -85,7 +95,7 @@ class Encoder(nn.Module):
             if i == 0 and keep_columns is not None:
                 weight = weight * keep_columns.unsqueeze(1)
             h = SparseProduct.apply(h, weight) if isinstance(h, CSR) else h @ weight
-            if self.propagate:
+            for _ in range(self.propagate + (self.extra_hops if i == last else 0)):
                 h = SparseProduct.apply(a, h)
             h = h + bias
             if i < last:
@@ -101,6 +111,40 @@ def gcn(dims: Sequence[int], *, seed: int = 0) -> Encoder:
 def mlp(dims: Sequence[int], *, seed: int = 0) -> Encoder:
     """Linear - BatchNorm - ReLU - ... - Linear, blind to the edges."""
     return Encoder(dims, propagate=False, batch_norm=True, seed=seed)
+
+
+class Joined(nn.Module):
+    """Encoders side by side: the columns of one after those of the other, so that what comes after can use any.
+
+    Parameters
+    ----------
+    parts : sequence of Encoder
+        Of the same features.
+    """
+
+    def __init__(self, parts: Sequence[Encoder]) -> None:
+        super().__init__()
+        self.encoders = nn.ModuleList(parts)
+
+    @property
+    def parts(self) -> tuple[Encoder, ...]:
+        """The encoders, in the order of their columns."""
+        return tuple(self.encoders)  # type: ignore[arg-type]
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """Widths of the features and of the whole embedding."""
+        return self.parts[0].dims[0], sum(part.dims[-1] for part in self.parts)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trained values."""
+        return sum(part.n_parameters for part in self.parts)
+
+
+def parts_of(encoder: Encoder | Joined) -> tuple[Encoder, ...]:
+    """The encoders that one consists of, itself if it is a single one."""
+    return encoder.parts if isinstance(encoder, Joined) else (encoder,)
 
 
 class SparseProduct(torch.autograd.Function):

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ccassg import defaults, modelfile, train
+from ccassg import defaults, joint, modelfile, train
 from ccassg.blocks import embed_blocks
-from ccassg.encoders import Encoder
+from ccassg.encoders import Encoder, Joined
 from ccassg.graph import Graph, as_graph
 from ccassg.loss import Objective, Terms
 from ccassg.presets import FAST, PRESETS
@@ -37,18 +37,25 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    encoder : {"auto", "gcn", "mlp"}
-        Graph convolutions, or an MLP that sees only a node's own features.
+    encoder : {"auto", "gcn", "mlp", "joined"}
+        Graph convolutions; or an MLP that sees only a node's own features; or both, trained one after the other and set side
+        by side with the linearly averaged features, so that a linear probe can use either.
     n_layers : int or "auto"
         Layers of the encoder; with one, its width is the embedding's.
     hidden_dim, embedding_dim : int or "auto"
         Widths of the hidden layers and of the embedding. Automatic ones never exceed what the data can fill.
+    own_share : float or "auto"
+        In a joined encoder, the weight of the own features, from 0 (the MLP is left out) to 1 (the GCN is).
+    n_hops : int or "auto"
+        In a joined encoder, the hops that features are averaged over linearly; the GCN's output is averaged over as many.
     decorrelation : float or "auto"
         The trade-off lambda (of the appendix's form of the loss, as every published value).
     edge_drop_rate, feature_mask_rate : float or "auto", or a pair of floats, one per view
         Probability that an edge is dropped, and that a feature column is masked, per view and step.
     n_steps : int or "auto"
         Training steps.
+    early_stopping : bool
+        Stop before ``n_steps`` when the loss hardly falls any more: later steps whiten noise.
     learning_rate, weight_decay : float
         Of Adam.
     drop_both_directions : bool
@@ -71,10 +78,10 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    encoder_ : Encoder
+    encoder_ : Encoder or Joined
         The trained encoder.
     history_ : dict of lists
-        ``loss``, ``invariance`` and ``decorrelation`` of every step.
+        ``loss``, ``invariance`` and ``decorrelation`` of every step, summed over the parts of a joined encoder.
     settings_ : dict
         The value in effect of every parameter; ``reasons_`` says why the automatic ones were chosen.
     n_parameters_ : int
@@ -96,14 +103,17 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        encoder: Literal["auto", "gcn", "mlp"] = "auto",
+        encoder: Literal["auto", "gcn", "mlp", "joined"] = "auto",
         n_layers: int | Auto = "auto",
         hidden_dim: int | Auto = "auto",
         embedding_dim: int | Auto = "auto",
+        own_share: float | Auto = "auto",
+        n_hops: int | Auto = "auto",
         decorrelation: float | Auto = "auto",
         edge_drop_rate: Rate | Auto = "auto",
         feature_mask_rate: Rate | Auto = "auto",
         n_steps: int | Auto = "auto",
+        early_stopping: bool = False,
         learning_rate: float = 1e-3,
         weight_decay: float = 0.0,
         drop_both_directions: bool = False,
@@ -119,10 +129,13 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_layers = n_layers
         self.hidden_dim = hidden_dim
         self.embedding_dim = embedding_dim
+        self.own_share = own_share
+        self.n_hops = n_hops
         self.decorrelation = decorrelation
         self.edge_drop_rate = edge_drop_rate
         self.feature_mask_rate = feature_mask_rate
         self.n_steps = n_steps
+        self.early_stopping = early_stopping
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.drop_both_directions = drop_both_directions
@@ -170,16 +183,17 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Called after every step.
         """
         graph = self._input(X, reset=True)
-        settings, encoder = self.prepare(graph, has_edges=not self._plain(X))
         start = time.perf_counter()
-        history = train.train(
-            encoder,
-            graph,
-            settings,
-            checkpoint_path=None if checkpoint is None else Path(checkpoint),
-            checkpoint_every=checkpoint_every,
-            on_step=on_step,
-        )
+        settings, encoder = self.prepare(graph, has_edges=not self._plain(X))
+        given: dict[str, Any] = {
+            "checkpoint_path": None if checkpoint is None else Path(checkpoint),
+            "checkpoint_every": checkpoint_every,
+            "on_step": on_step,
+        }
+        if isinstance(encoder, Joined):
+            history = joint.train_parts(encoder, graph, settings, self.settings_["own_share"], **given)
+        else:
+            history = train.train(encoder, graph, settings, **given)
         self.fit_seconds_ = time.perf_counter() - start
         self.encoder_ = encoder
         self.history_ = {
@@ -191,7 +205,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_features_in_ = graph.n_features
         return self
 
-    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[train.Settings, Encoder]:
+    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[train.Settings, Any]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
         seed = _seed(self.random_state)
         device = _device(self.device)
@@ -229,13 +243,12 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if unknown:
             raise ValueError(f"{folder} names settings that CCASSG does not have: {', '.join(sorted(unknown))}")
         model = cls(**(saved.parameters | {"device": device}))
-        encoder = Encoder(saved.dims, propagate=saved.propagate, batch_norm=saved.batch_norm)
-        modelfile.restore(encoder, saved)
+        encoder = modelfile.restore(saved)
         model.encoder_ = encoder.to(_device(device)).eval()
         model.history_ = saved.history
         model.settings_, model.reasons_ = saved.settings, saved.reasons
         model.n_parameters_ = encoder.n_parameters
-        model.n_features_in_ = saved.dims[0]
+        model.n_features_in_ = saved.shapes[0].dims[0]
         model.fit_seconds_ = saved.fit_seconds
         return model
 
@@ -270,8 +283,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _build(chosen: dict[str, Any], graph: Graph, seed: int) -> Encoder:
+def _build(chosen: dict[str, Any], graph: Graph, seed: int) -> Encoder | Joined:
     hidden = [chosen["hidden_dim"]] * (chosen["n_layers"] - 1)
+    if chosen["encoder"] == "joined":
+        share, n_hops = float(chosen["own_share"]), int(chosen["n_hops"])
+        return joint.build(graph.n_features, hidden, chosen["embedding_dim"], own_share=share, n_hops=n_hops, seed=seed)
     is_gcn = chosen["encoder"] == "gcn"
     dims = [graph.n_features, *hidden, chosen["embedding_dim"]]
     return Encoder(dims, propagate=is_gcn, batch_norm=not is_gcn, seed=seed)
@@ -281,10 +297,12 @@ def _check(chosen: dict[str, Any], graph: Graph, seed: int) -> train.Settings:
     """Refuse impossible values, each by name; then everything that determines the run."""
     if graph.n_nodes < 2:
         raise ValueError(f"training needs at least 2 nodes, got {graph.n_nodes} (n_samples = {graph.n_nodes})")
-    if chosen["encoder"] not in ("gcn", "mlp"):
-        raise ValueError(f"encoder must be 'auto', 'gcn' or 'mlp', got {chosen['encoder']!r}")
+    if chosen["encoder"] not in ("gcn", "mlp", "joined"):
+        raise ValueError(f"encoder must be 'auto', 'gcn', 'mlp' or 'joined', got {chosen['encoder']!r}")
     for name in ("n_layers", "hidden_dim", "embedding_dim", "n_steps"):
         _require_count(name, chosen[name], least=0 if name == "n_steps" else 1)
+    if chosen["encoder"] == "joined":
+        _check_joined(chosen)
     for name in ("learning_rate", "weight_decay", "decorrelation", "invariance"):
         value = chosen[name]
         if not isinstance(value, (int, float, np.number)) or not 0 <= value < float("inf"):
@@ -309,7 +327,26 @@ def _check(chosen: dict[str, Any], graph: Graph, seed: int) -> train.Settings:
         max_neighbors=int(chosen["max_neighbors"] or 0),
         seed=seed,
         augmentations=tuple(chosen["augmentations"]),
+        stop_when_flat=bool(chosen["early_stopping"]),
     )
+
+
+def _check_joined(chosen: dict[str, Any]) -> None:
+    share = chosen["own_share"]
+    if not isinstance(share, (int, float, np.number)) or not 0 <= share <= 1:
+        raise ValueError(f"own_share must be a number from 0 to 1, got {share!r}")
+    _require_count("n_hops", chosen["n_hops"], least=0)
+    if chosen["n_hops"] > modelfile.MAX_EXTRA_HOPS:
+        raise ValueError(f"n_hops must be at most {modelfile.MAX_EXTRA_HOPS}, got {chosen['n_hops']}")
+    n_parts = len(joint.part_weights(float(share)))
+    if chosen["embedding_dim"] < n_parts:
+        raise ValueError(
+            f"embedding_dim {chosen['embedding_dim']} is too narrow for {n_parts} parts; widen it or take a plain encoder"
+        )
+    if chosen["batch_nodes"]:
+        raise ValueError(
+            "batch_nodes goes with a plain encoder; set encoder to 'gcn' or 'mlp', or leave out batch_nodes"
+        )
 
 
 def _rates(name: str, value: Any) -> tuple[float, float]:

@@ -19,23 +19,39 @@ from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
+from ccassg.encoders import Encoder, Joined, parts_of
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.versions import versions
 
 if TYPE_CHECKING:
-    from ccassg.encoders import Encoder
     from ccassg.estimator import CCASSG
 
-FORMAT = 1
+# A single encoder is written as ever; format 2 has a list of parts.
+FORMAT, FORMAT_OF_PARTS = 1, 2
+# No encoder looks farther; a config may claim what it likes.
+MAX_EXTRA_HOPS = 64
 
 
 @dataclass(frozen=True)
-class SavedModel:
-    """What the files of a model say."""
+class Shape:
+    """What an encoder is, apart from its weights."""
 
     dims: tuple[int, ...]
     propagate: bool
     batch_norm: bool
+    extra_hops: int = 0
+
+    def build(self) -> Encoder:
+        """Such an encoder, with any weights."""
+        return Encoder(self.dims, propagate=self.propagate, batch_norm=self.batch_norm, extra_hops=self.extra_hops)
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """What the files of a model say; ``is_joined`` if its encoder is a `Joined` of the shapes."""
+
+    shapes: tuple[Shape, ...]
+    is_joined: bool
     parameters: dict[str, Any]
     settings: dict[str, Any]
     reasons: list[str]
@@ -49,12 +65,15 @@ def save(folder: Path, model: CCASSG) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     encoder = model.encoder_
     weights = to_bytes({name: value.cpu().contiguous() for name, value in encoder.state_dict().items()})
+    shapes = [
+        {"dims": list(part.dims), "propagate": part.propagate, "batch_norm": len(part.norms) > 0}
+        | ({"extra_hops": part.extra_hops} if isinstance(encoder, Joined) else {})
+        for part in parts_of(encoder)
+    ]
     config = {
-        "format": FORMAT,
+        "format": FORMAT_OF_PARTS if isinstance(encoder, Joined) else FORMAT,
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
-        "dims": list(encoder.dims),
-        "propagate": encoder.propagate,
-        "batch_norm": len(encoder.norms) > 0,
+        **({"dims": list(encoder.dims), "parts": shapes} if isinstance(encoder, Joined) else shapes[0]),
         "parameters": _plain(model.get_params(deep=False)),
         "settings": _plain(model.settings_),
         "reasons": model.reasons_,
@@ -76,20 +95,19 @@ def load(folder: Path) -> SavedModel:
     weights = weights_path.read_bytes()
     try:
         config = json.loads(config_path.read_bytes())
-        if config["format"] != FORMAT:
-            raise _RefusedError(f"has format {config['format']!r}; this version reads {FORMAT}")
+        if config["format"] not in (FORMAT, FORMAT_OF_PARTS):
+            raise _RefusedError(f"has format {config['format']!r}; this version reads {FORMAT} and {FORMAT_OF_PARTS}")
         if hashlib.sha256(weights).hexdigest() != config["weights_sha256"]:
             raise _RefusedError(f"does not belong to {weights_path}, or one of them was altered: the hash differs")
         tensors = from_bytes(weights)
-        dims = tuple(int(width) for width in config["dims"])
-        # Before any memory is taken for it: a config may claim what it likes.
-        shapes = [tuple(tensors[f"weights.{i}"].shape) for i in range(len(dims) - 1)]
-        if len(dims) < 2 or shapes != list(itertools.pairwise(dims)):
-            raise _RefusedError(f"says dims {list(dims)}, but the weights do not fit: {shapes}")
+        is_joined = config["format"] == FORMAT_OF_PARTS
+        parts = config["parts"] if is_joined else [config]
+        if not 1 <= len(parts) <= len(tensors):
+            raise _RefusedError(f"lists {len(parts)} parts, which the weights do not have")
+        prefixes = [f"encoders.{i}." if is_joined else "" for i in range(len(parts))]
         return SavedModel(
-            dims=dims,
-            propagate=bool(config["propagate"]),
-            batch_norm=bool(config["batch_norm"]),
+            shapes=tuple(_shape(part, tensors, prefix) for part, prefix in zip(parts, prefixes, strict=True)),
+            is_joined=is_joined,
             parameters={key: _unlist(value) for key, value in config["parameters"].items()},
             settings=dict(config["settings"]),
             reasons=[str(reason) for reason in config["reasons"]],
@@ -105,12 +123,28 @@ def load(folder: Path) -> SavedModel:
         raise ValueError(f"{config_path} is not a model's config ({type(error).__name__}: {error})") from None
 
 
-def restore(encoder: Encoder, saved: SavedModel) -> None:
-    """Put the saved weights into an encoder of the same shape."""
+def restore(saved: SavedModel) -> Encoder | Joined:
+    """The saved encoder, with its weights."""
+    parts = [shape.build() for shape in saved.shapes]
+    encoder = Joined(parts) if saved.is_joined else parts[0]
     try:
         encoder.load_state_dict(saved.tensors)
     except RuntimeError as error:
         raise ValueError(f"the weights do not fit the config: {str(error).splitlines()[-1].strip()}") from None
+    return encoder
+
+
+def _shape(config: dict[str, Any], tensors: dict[str, Tensor], prefix: str) -> Shape:
+    """The shape of one encoder, if its weights have it."""
+    dims = tuple(int(width) for width in config["dims"])
+    extra_hops = int(config.get("extra_hops", 0))
+    # Before any memory is taken for it: a config may claim what it likes.
+    shapes = [tuple(tensors[f"{prefix}weights.{i}"].shape) for i in range(len(dims) - 1)]
+    if len(dims) < 2 or shapes != list(itertools.pairwise(dims)):
+        raise _RefusedError(f"says dims {list(dims)}, but the weights do not fit: {shapes}")
+    if not 0 <= extra_hops <= MAX_EXTRA_HOPS:
+        raise _RefusedError(f"says extra_hops {extra_hops}; there are 0 to {MAX_EXTRA_HOPS}")
+    return Shape(dims, bool(config["propagate"]), bool(config["batch_norm"]), extra_hops)
 
 
 class _RefusedError(Exception):

@@ -99,6 +99,17 @@ def probe(z: Array | list[Array], opened: Opened, n_seeds: int) -> ProbeResult:
     return linear_probe(z, y, [random_split(y, seed) for seed in range(n_seeds)], seeds=range(n_seeds))
 
 
+def split_to_choose_on(opened: Opened, seed: int) -> Any:
+    """A dataset's own split, a random one otherwise; with too few labels, ValueError."""
+    y = opened.loaded.y
+    assert y is not None
+    if opened.dataset is not None:
+        return opened.dataset.split(seed)
+    if (y >= 0).sum() < 40:
+        raise ValueError(f"choosing by labels needs at least 40, got {(y >= 0).sum()}; search with --without-labels")
+    return random_split(y, seed)
+
+
 def evaluate(z: Array, y: Array | None, n_seeds: int) -> dict[str, Any]:
     """All scores of an embedding: diagnostics always, the rest where there are labels."""
     result: dict[str, Any] = {"nodes": len(z), "dimensions": z.shape[1], "diagnostics": diagnose(z)}

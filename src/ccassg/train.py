@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ccassg import augment, checkpoint, distributed, sparse
+from ccassg import augment, checkpoint, distributed, sparse, stopping
 from ccassg.augment import Edges
-from ccassg.encoders import Encoder
+from ccassg.encoders import Encoder, Joined, parts_of
 from ccassg.graph import Graph
 from ccassg.loss import Objective, Terms
 from ccassg.products import FirstProduct, SeparateProducts, first_product
@@ -43,6 +43,7 @@ class Settings:
 
     Rates are pairs, one per view. ``loss_nodes`` is the number of nodes drawn for the loss each step, 0 for all;
     ``batch_nodes`` and ``max_neighbors`` are described in `ccassg.sampling`.
+    ``stop_when_flat`` ends training before ``n_steps`` when the loss says so (`ccassg.stopping`).
     ``augmentations`` are functions (graph, seed, step, view) -> graph, applied before edges are dropped and columns masked.
     """
 
@@ -58,6 +59,7 @@ class Settings:
     max_neighbors: int = 0
     seed: int = 0
     augmentations: tuple[Augmentation, ...] = ()
+    stop_when_flat: bool = False
 
     def fingerprint(self, graph: Graph, encoder: Encoder) -> str:
         """A hash of all that the course of a run depends on; a checkpoint of another run is not resumed."""
@@ -68,6 +70,7 @@ class Settings:
             "dims": encoder.dims,
             "propagate": encoder.propagate,
         }
+        del known["stop_when_flat"]  # where a run ends, not how it goes
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
@@ -140,13 +143,16 @@ def train(
     encoder.train()
     with _CtrlC(hold=saved is not None) as ctrl_c:
         for step in range(len(history.loss), settings.n_steps):
+            if settings.stop_when_flat and stopping.is_flat(history.loss):
+                break
             features, pair, n = views(step)
             terms = compute(features, pair, n)
             if not math.isfinite(float(terms.loss)):
                 raise NonFiniteLossError(_explain(step, settings, checkpoint_path))
             optimizer.step()
             history.append(terms)
-            is_due = (step + 1) % checkpoint_every == 0 or step + 1 == settings.n_steps or ctrl_c.pressed
+            is_last = step + 1 == settings.n_steps or (settings.stop_when_flat and stopping.is_flat(history.loss))
+            is_due = (step + 1) % checkpoint_every == 0 or is_last or ctrl_c.pressed
             if is_due and not all(bool(torch.isfinite(part).all()) for part in encoder.state_dict().values()):
                 # The loss would tell a step later (of batch norm's running variance never), but this state must be
                 # neither saved nor returned.
@@ -271,13 +277,16 @@ def feature_tensor(graph: Graph, device: torch.device | str) -> Tensor | CSR:
 
 
 @torch.no_grad()
-def embed(encoder: Encoder, graph: Graph) -> Tensor:
+def embed(encoder: Encoder | Joined, graph: Graph) -> Tensor:
     """Embeddings (n, d) of the graph as it is: no dropping, no masking, batch norm in evaluation mode."""
-    device = encoder.weights[0].device
+    parts = parts_of(encoder)
+    device = parts[0].weights[0].device
     encoder.eval()
-    a = augment.normalized(augment.edge_structure(graph, device=device)) if encoder.propagate else None
-    result: Tensor = encoder(feature_tensor(graph, device), a)
-    return result
+    needs_edges = any(part.n_hops for part in parts)
+    a = augment.normalized(augment.edge_structure(graph, device=device)) if needs_edges else None
+    features = feature_tensor(graph, device)
+    made: list[Tensor] = [part(features, a) for part in parts]
+    return made[0] if len(made) == 1 else torch.cat(made, 1)
 
 
 class _CtrlC:

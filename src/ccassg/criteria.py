@@ -1,0 +1,77 @@
+"""What can be said about a trained encoder without labels: each criterion with the direction that is meant to be better.
+
+`CRITERIA` are those whose worth the experiment ``label-free`` measures; `BEST` is the one that ranks settings in a search.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ccassg import augment, train
+from ccassg.encoders import Encoder
+from ccassg.evaluate import alignment, effective_rank, off_diagonal_correlation, uniformity
+from ccassg.graph import Array, Graph
+from ccassg.signals import agreement
+
+# Name: 1 if higher is meant to be better, -1 if lower.
+CRITERIA: dict[str, int] = {
+    "agreement": 1,
+    "alignment": -1,
+    "uniformity": -1,
+    "effective rank": 1,
+    "off-diagonal correlation": -1,
+    "smoothness": 1,
+    "loss": -1,
+    "invariance": -1,
+    "decorrelation": -1,
+}
+BEST = "agreement"
+
+
+def measure(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, float]:
+    """All criteria that need the encoder alone, not the course of its training.
+
+    ``agreement`` and ``alignment`` compare two views that share no feature column and, in part, no edge; ``smoothness`` is
+    the correlation of the embeddings of neighbours, 0 for strangers.
+    """
+    z = train.embed(encoder, graph).cpu().numpy()
+    first, second = apart(encoder, graph, seed=seed)
+    return {
+        "agreement": agreement(first, second),
+        "alignment": alignment(first, second),
+        "uniformity": uniformity(z, n_sample=1024, seed=seed),
+        "effective rank": effective_rank(z),
+        "off-diagonal correlation": off_diagonal_correlation(z),
+        "smoothness": smoothness(z, graph),
+    }
+
+
+@torch.no_grad()
+def apart(encoder: Encoder, graph: Graph, *, seed: int = 0) -> tuple[Array, Array]:
+    """Embeddings of two views: each half of the columns in one of them, each edge in either with probability one half."""
+    device = encoder.weights[0].device
+    encoder.eval()
+    features = train.feature_tensor(graph, device)
+    edges = augment.edge_structure(graph, device=device) if encoder.propagate else None
+    kept = torch.zeros(graph.n_features, dtype=torch.bool, device=device)
+    kept[torch.randperm(graph.n_features, generator=torch.Generator().manual_seed(seed))[::2].to(device)] = True
+    made = []
+    for view, columns in enumerate((kept, ~kept)):
+        a = None if edges is None else augment.drop_edges(edges, 0.5, seed=seed, step=0, view=view)[0]
+        made.append(encoder(features, a, keep_columns=columns).cpu().numpy())
+    return made[0], made[1]
+
+
+def smoothness(z: Any, graph: Graph) -> float:
+    """Mean over edges of the product of the ends' standardised embeddings, per dimension; 0 without edges."""
+    adjacency = graph.adjacency()
+    if adjacency.nnz == 0:
+        return 0.0
+    z = np.asarray(z, dtype=np.float64)
+    spread = z.std(0)
+    z = np.divide(z - z.mean(0), spread, out=np.zeros_like(z), where=spread > 0)
+    pattern = adjacency.astype(bool).astype(np.float64)
+    return float((z * (pattern @ z)).sum() / (pattern.nnz * z.shape[1]))

@@ -10,7 +10,7 @@ from ccassg.experiments.published import NAMES
 from ccassg.experiments.records import key_of
 
 ALL = list(EXPERIMENTS)
-FIGURES = ("lambda", "dimension", "correlation", "augmentation", "label-rates", "collapse", "information")
+FIGURES = ("lambda", "dimension", "correlation", "augmentation", "label-rates", "collapse", "information", "label-free")
 
 
 def keys(runs):

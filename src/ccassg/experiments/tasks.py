@@ -19,7 +19,7 @@ from ccassg.evaluate import (
     off_diagonal_correlation,
 )
 from ccassg.evaluate.scores import score
-from ccassg.experiments import collapse, details, information, provenance
+from ccassg.experiments import collapse, details, information, label_free, provenance
 from ccassg.experiments.records import Run, pack
 
 Outcome = tuple[dict[str, Any], dict[str, float]]
@@ -39,6 +39,8 @@ def perform(run: Run, data_dir: str | None) -> Outcome:
         return correlation_picture(run, data), {}
     if task == "information":
         return information.measure(run, data), {}
+    if task == "label-free":
+        return label_free.measure(run, data, split_of(data, run["splits"][0])), {}
     raise ValueError(f"there is no task {task!r}; update ccassg, or remove the run")
 
 

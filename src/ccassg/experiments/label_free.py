@@ -1,0 +1,211 @@
+"""Which criterion without labels finds good settings, and where training should stop (not in the paper).
+
+The same random settings of the paper's grids are trained on every dataset, and measured at several numbers of steps: each pair of
+settings and steps counts as a setting of its own. A criterion is judged by its rank correlation with the probe's test
+accuracy, and by its regret: what the setting that it likes best loses against the best one. Test accuracy judges, and chooses
+nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ccassg import criteria, train
+from ccassg.datasets import Dataset, Split
+from ccassg.estimator import CCASSG
+from ccassg.evaluate import linear_probe
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
+from ccassg.experiments.published import TITLES
+from ccassg.experiments.records import Record, Records, Run
+from ccassg.loss import Terms
+from ccassg.report import style
+from ccassg.stopping import stop_step
+from ccassg.tune import GRID
+
+STEPS = (5, 10, 20, 50, 100)
+N_SETTINGS, QUICK_SETTINGS = 16, 3
+# Narrow and with the loss on some nodes, so that many settings can be tried.
+WIDTH, LOSS_NODES, EPOCHS = 128, 1024, 500
+# Judged beside the criteria: what labels would give.
+WITH_LABELS = "validation accuracy"
+
+
+def settings_tried(n: int = N_SETTINGS) -> list[dict[str, Any]]:
+    """Random settings of the paper's grids but for the width, the same for all datasets."""
+    rng = np.random.default_rng(0)
+    names = ("n_layers", "decorrelation", "learning_rate", "edge_drop_rate", "feature_mask_rate")
+    found = []
+    for i in range(n):
+        drawn = {name: GRID[name][int(rng.integers(len(GRID[name])))] for name in names}
+        if drawn["edge_drop_rate"] == drawn["feature_mask_rate"] == 0:
+            drawn["feature_mask_rate"] = 0.2
+        # Every fourth is an MLP: all that the grid has to say about edges.
+        encoder = "mlp" if i % 4 == 3 else "gcn"
+        if encoder == "mlp":
+            drawn |= {"edge_drop_rate": 0.0, "feature_mask_rate": drawn["feature_mask_rate"] or 0.2}
+        found.append(
+            drawn | {"encoder": encoder, "hidden_dim": WIDTH, "embedding_dim": WIDTH, "loss_nodes": LOSS_NODES}
+        )
+    return found
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Every setting on every dataset."""
+    n = QUICK_SETTINGS if plan.quick else N_SETTINGS
+    return [
+        _run(dataset, given, seed)
+        for dataset in plan.datasets
+        for seed in range(plan.n_seeds)
+        for given in settings_tried()[:n]
+    ]
+
+
+def measure(run: Run, data: Dataset, split: Split) -> dict[str, Any]:
+    """Train once; criteria and accuracies after some of the steps, and the loss of all."""
+    model = CCASSG(**run["settings"], n_steps=max(run["steps"]), random_state=run["seed"])
+    settings, encoder = model.prepare(data.graph)
+    found: list[dict[str, Any]] = []
+
+    def on_step(step: int, terms: Terms, total: int) -> None:
+        if step + 1 not in run["steps"]:
+            return
+        z = train.embed(encoder, data.graph).cpu().numpy()
+        scores = linear_probe(z, data.y, split, seeds=run["seed"], **run["probe"])
+        values = criteria.measure(encoder, data.graph) | {
+            "loss": float(terms.loss),
+            "invariance": float(terms.invariance),
+            "decorrelation": float(terms.decorrelation),
+        }
+        found.append(
+            {
+                "steps": step + 1,
+                "criteria": values,
+                "val_accuracy": scores.val_accuracies[0],
+                "test_accuracy": scores.accuracies[0],
+            }
+        )
+        encoder.train()  # measuring has put it into evaluation mode
+
+    history = train.train(encoder, data.graph, settings, on_step=on_step)
+    return {"measured": found, "loss": [round(value, 5) for value in history.loss]}
+
+
+def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+    """Rank correlation and regret of every criterion, and accuracy along training beside the rule's choice."""
+    found = {d: records.of(runs(Plan((d,), plan.methods, plan.n_seeds, plan.quick))) for d in plan.datasets}
+    found = {dataset: done for dataset, done in found.items() if done}
+    if not found:
+        return None
+    points = {dataset: [m for record in done for m in record["result"]["measured"]] for dataset, done in found.items()}
+    tables = {"": _judged(points), "stopping": _stopping(found)}
+    with style.figure(2, len(found), width=max(4.2, 3.4 * len(found)), height=5.6) as (fig, axes):
+        for column, (dataset, done) in enumerate(found.items()):
+            _along_training(axes[0, column], dataset, done)
+            _scatter(axes[1, column], points[dataset])
+        style.save(fig, figures / "label-free")
+    counts = ", ".join(f"{len(points[d])} on {TITLES[d]}" for d in found)
+    missing = [TITLES[d] for d in plan.datasets if d not in found]
+    notes = (
+        f"Settings: {counts}. Spearman's rank correlation of a criterion with test accuracy, in the direction in which it is "
+        f"meant to be better; regret is the accuracy lost, in points, by taking the setting that the criterion ranks first. "
+        f"Width {WIDTH}, the loss on {LOSS_NODES} nodes, one seed. The search of `ccassg tune` ranks by {criteria.BEST}."
+    )
+    if missing:
+        notes += f" Not recorded yet: {', '.join(missing)}."
+    return Drawn(tables, figures=("label-free",), notes=notes)
+
+
+def _judged(points: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for name in (*criteria.CRITERIA, WITH_LABELS, "chance"):
+        row: dict[str, Any] = {"criterion": name}
+        for dataset, measured in points.items():
+            accuracy = np.array([100 * m["test_accuracy"] for m in measured])
+            if name == "chance":
+                correlation, regret = 0.0, accuracy.max() - accuracy.mean()
+            else:
+                values = np.array([_value(m, name) for m in measured])
+                correlation, regret = rank_correlation(values, accuracy), accuracy.max() - accuracy[values.argmax()]
+            row |= {f"{TITLES[dataset]}: rank correlation": round(float(correlation), 2)}
+            row |= {f"{TITLES[dataset]}: regret": round(float(regret), 1)}
+        rows.append(row)
+    return rows
+
+
+def _value(measured: dict[str, Any], name: str) -> float:
+    if name == WITH_LABELS:
+        return float(measured["val_accuracy"])
+    return float(criteria.CRITERIA[name] * measured["criteria"][name])
+
+
+def rank_correlation(a: Any, b: Any) -> float:
+    """Spearman's, ties by their mean rank; 0 where one does not vary."""
+    from scipy.stats import rankdata
+
+    ranks = [rankdata(values) for values in (a, b)]
+    if min(np.ptp(r) for r in ranks) == 0:
+        return 0.0
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _stopping(found: dict[str, list[Record]]) -> list[dict[str, Any]]:
+    """Mean accuracy after fixed numbers of steps, after the rule's (the next one measured), and at the best of each training."""
+    rows = []
+    for dataset, done in found.items():
+        by_run = [{m["steps"]: 100 * m["test_accuracy"] for m in record["result"]["measured"]} for record in done]
+        stops = [_stop(record) for record in done]
+        row: dict[str, Any] = {"dataset": TITLES[dataset]}
+        row |= {f"{n} steps": round(float(np.mean([scores[n] for scores in by_run])), 1) for n in STEPS}
+        row["rule"] = round(float(np.mean([scores[n] for scores, n in zip(by_run, stops, strict=True)])), 1)
+        row["rule's steps"] = round(float(np.mean(stops)), 0)
+        row["best of each"] = round(float(np.mean([max(scores.values()) for scores in by_run])), 1)
+        rows.append(row)
+    return rows
+
+
+def _stop(record: Record) -> int:
+    """The first measured number of steps that is not before the rule's."""
+    stop = stop_step(record["result"]["loss"])
+    return next((n for n in STEPS if n >= stop), STEPS[-1])
+
+
+def _along_training(ax: Any, dataset: str, done: list[Record]) -> None:
+    for record in done:
+        curve = {m["steps"]: 100 * m["test_accuracy"] for m in record["result"]["measured"]}
+        ax.plot(list(curve), list(curve.values()), color="#8a94a3", linewidth=0.8, marker="", linestyle="-")
+        stop = _stop(record)
+        ax.plot([stop], [curve[stop]], linestyle="none", marker="o", markersize=4, color="#c2410c")
+    ax.set(title=TITLES[dataset], xscale="log", xlabel="steps (dot: the rule's choice)", ylabel="test accuracy (%)")
+
+
+def _scatter(ax: Any, measured: list[dict[str, Any]]) -> None:
+    x = [m["criteria"][criteria.BEST] for m in measured]
+    ax.plot(x, [100 * m["test_accuracy"] for m in measured], linestyle="none", marker="o", markersize=3, alpha=0.7)
+    ax.set(xlabel=criteria.BEST, ylabel="test accuracy (%)")
+
+
+def _run(dataset: str, given: dict[str, Any], seed: int) -> Run:
+    paper = classification_run("cca-ssg", dataset, seed)
+    return {
+        "task": "label-free",
+        "method": "cca-ssg",
+        "dataset": dataset,
+        "settings": given,
+        "steps": list(STEPS),
+        "splits": paper["splits"],
+        "probe": paper["probe"] | {"epochs": EPOCHS},
+        "seed": seed,
+    }
+
+
+EXPERIMENT = Experiment(
+    title="Criteria without labels: rank correlation with accuracy, regret, and when to stop",
+    datasets=("cora", "citeseer", "pubmed", "computers", "photo", "cs", "physics"),
+    runs=runs,
+    draw=draw,
+    n_seeds=1,
+    quick_seeds=1,
+)

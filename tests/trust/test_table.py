@@ -1,4 +1,8 @@
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,3 +36,22 @@ def test_the_document_is_that_of_the_record():
     results, document = PROJECT / "results" / "trust.json", (PROJECT / "docs" / "trust.md").read_text()
     record = json.loads(results.read_text()) if results.exists() else {"figures": {}}
     assert renew(document, record) == document, "run: python tests/trust/table.py"
+
+
+def test_a_full_run_records_the_harnesses_that_live_elsewhere(tmp_path):
+    """A hook in this folder is not called for tests of another: what is counted must come from the reports."""
+    for folder in ("trust", "io"):
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+    here = Path(__file__).parent
+    for name in ("conftest.py", "chores.py", "nursery.py"):
+        shutil.copy(here / name, tmp_path / "tests" / "trust" / name)
+    (tmp_path / "tests" / "trust" / "test_here.py").write_text("def test_here(figure):\n    figure('soak', fits=2)\n")
+    (tmp_path / "tests" / "io" / "test_io_fuzz.py").write_text("def test_a():\n    pass\n\n\ndef test_b():\n    pass\n")
+    environment = os.environ | {"CCASSG_SOAK": "1", "CCASSG_FUZZ_FILES": "70"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/trust", "tests/io"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    figures = json.loads((tmp_path / "results" / "trust.json").read_text())["figures"]
+    assert figures["soak"]["fits"] == 2
+    assert figures["damaged tables"]["files"] == 140
+    assert figures["damaged tables"]["failed"] == 0
+    assert figures["damaged tables"]["made"]["versions"]["torch"]

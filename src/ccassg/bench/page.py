@@ -143,7 +143,8 @@ def _origin(result: dict[str, Any]) -> str:
     commit = source["commit"]
     which = "no commit" if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
     machine = source["machine"]
+    threads = source.get("threads", machine["threads"])
     return (
         f"<small>Commit {which}; torch {source['versions']['torch']}; {machine['cpus']} CPUs "
-        f"({machine['processor']}), {source.get('threads', machine['threads'])} threads.</small>"
+        f"({machine['processor']}), {threads} thread{'' if threads == 1 else 's'}.</small>"
     )

@@ -101,7 +101,7 @@ def _scale(result: dict[str, Any]) -> str:
         {
             "stage": name,
             "seconds": f"{stage['seconds']:.0f}",
-            "peak resident memory so far, GB": f"{stage['peak_rss_bytes'] / 1e9:.2f}",
+            "peak resident memory in it, GB": f"{stage['peak_rss_bytes'] / 1e9:.2f}",
         }
         for name, stage in stages.items()
     ]

@@ -63,3 +63,14 @@ def test_edges_between_unlike_nodes_count_as_information():
 def test_the_same_graph_gives_the_same_signals():
     graph = stochastic_block_graph(200, seed=0).graph
     assert measure(graph) == measure(graph)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [0.0, 1e-30, 1e30])
+def test_extreme_features_are_measured_like_others(scale):
+    graph = stochastic_block_graph(200, 3, 8, 0.9, 20, seed=0).graph
+    found = measure(graph.with_features(graph.features * np.float32(scale)))
+    assert np.isfinite([*found.held_out.values(), *found.disjoint.values()]).all()
+    if scale:
+        assert found.own_share == pytest.approx(measure(graph).own_share, rel=1e-3)
+        assert found.n_hops == measure(graph).n_hops

@@ -94,10 +94,12 @@ def train_parts(
 def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array:
     """The directions (n_features, width) along which A^k X varies most, by a randomised decomposition."""
     x: Any = graph.features
+    largest = float(abs(x).max())
+    unit = np.float32(1 / largest if 0 < largest < np.inf and np.isfinite(1 / largest) else 1)  # or squares overflow
     a: Any = augment.normalized(augment.edge_structure(graph)).to_scipy() if n_hops else None
 
     def apply(columns: Array) -> Array:
-        result = np.asarray(x @ columns)
+        result = np.asarray(x @ (columns * unit))
         for _ in range(n_hops):
             result = a @ result
         return result - result.mean(0)
@@ -105,7 +107,7 @@ def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0
     def transposed(columns: Array) -> Array:
         for _ in range(n_hops):
             columns = a.T @ columns
-        return np.asarray(x.T @ columns)
+        return np.asarray(x.T @ (columns * unit))
 
     width_found = min(width + OVERSAMPLING, graph.n_features, graph.n_nodes)
     draws = np.random.default_rng(seed).standard_normal((graph.n_features, width_found), dtype=np.float32)

@@ -85,7 +85,7 @@ def measure(graph: Graph, *, seed: int = 0, n_splits: int | None = None) -> Sign
     for split in range(n_splits):
         rng = np.random.default_rng([seed, split])
         found.append(_of_split(whole, _edge_halves(adjacency, rng), _column_halves(graph.features, rng)))
-    return Signals(*({k: float(np.mean([pair[i][k] for pair in found])) for k in HOPS} for i in (0, 1)))
+    return Signals(*({k: float(np.nan_to_num(np.mean([p[i][k] for p in found]))) for k in HOPS} for i in (0, 1)))
 
 
 def agreement(a: Any, b: Any) -> float:
@@ -127,9 +127,11 @@ def _of_split(
 def _column_halves(features: Any, rng: np.random.Generator) -> tuple[Array, Array]:
     """Two halves of the columns, narrow and with rows of length 1, so that long rows do not outweigh the others."""
     order = rng.permutation(features.shape[1])
+    largest = float(abs(features).max())
+    unit = np.float32(1 / largest if 0 < largest < np.inf and np.isfinite(1 / largest) else 1)
     made = []
     for columns in np.array_split(order, 2):
-        part = features[:, columns]
+        part = features[:, columns] * unit  # squares of extreme features would overflow
         if not sp.issparse(part):
             part = np.asarray(part, dtype=np.float32)
             part = part - part.mean(0)

@@ -12,7 +12,7 @@ import torch
 
 from ccassg.encoders import Encoder
 from ccassg.estimator import CCASSG
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run, count_note
+from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
 from ccassg.experiments.pairs import difference, paired, signed
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
@@ -82,24 +82,34 @@ def runs(plan: Plan) -> list[Run]:
 
 def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
     """Variants in rows; what each changes, in points, on validation and test nodes."""
+    found = {
+        dataset: {name: paired(records, _runs(plan, dataset, PRESET), _runs(plan, dataset, name)) for name in VARIANTS}
+        for dataset in plan.datasets
+    }
+    # The preset alone, which other tables have recorded, compares nothing.
+    found = {
+        dataset: pairs for dataset, pairs in found.items() if any(pairs[name] for name in VARIANTS if name != PRESET)
+    }
+    if not found:
+        return None
+    counts = [len(pairs[name]) for pairs in found.values() for name in VARIANTS if name != PRESET]
     rows: list[dict[str, Any]] = []
-    counts: list[int] = []
     for name in VARIANTS:
         row: dict[str, Any] = {"variant": name}
-        for dataset in plan.datasets:
-            pairs = paired(records, _runs(plan, dataset, PRESET), _runs(plan, dataset, name))
-            counts.append(0 if name == PRESET else len(pairs))
+        for dataset, pairs in found.items():
             for part, key in (("validation", "val_accuracy"), ("test", "test_accuracy")):
-                row[f"{TITLES[dataset]}, {part}"] = _cell(pairs, key, absolute=name == PRESET)
-        if any(row[column] for column in row if column != "variant"):
-            rows.append(row)
-    if not any(counts):
-        return None
+                row[f"{TITLES[dataset]}, {part}"] = _cell(pairs[name], key, absolute=name == PRESET)
+        rows.append(row)
     notes = (
-        f"{count_note(counts)} First row: accuracy (%); other rows: the difference from it with the same seeds, and its "
-        "standard error."
+        f"Over {_span(counts)} seeds. First row: mean accuracy of all runs of the preset (%); other rows: the difference from the "
+        "preset with the same seed, and its standard error."
     )
     return Drawn({"": rows}, notes=notes)
+
+
+def _span(counts: Sequence[int]) -> str:
+    some = [count for count in counts if count]
+    return str(min(some)) if min(some) == max(some) else f"{min(some)} to {max(some)}"
 
 
 def _cell(pairs: Sequence[tuple[Record, Record]], key: str, *, absolute: bool) -> str | None:

@@ -171,7 +171,7 @@ def test_hard_cases_are_finite(case, encoder, n_layers):
         ({"hidden_dim": 2.5}, "hidden_dim"),
         ({"decorrelation": float("nan")}, "decorrelation must be a finite number"),
         ({"learning_rate": -1}, "learning_rate"),
-        ({"encoder": "transformer"}, "encoder must be 'auto', 'gcn' or 'mlp', got 'transformer'"),
+        ({"encoder": "transformer"}, "encoder must be 'auto', 'gcn', 'mlp' or 'joined', got 'transformer'"),
         ({"loss_nodes": 1}, "loss_nodes"),
         ({"random_state": -3}, "random_state"),
         ({"device": "gpu"}, r"device 'gpu' cannot be used \(.*\); cpu always can"),

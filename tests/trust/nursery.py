@@ -96,7 +96,7 @@ def serve() -> None:
     for name in (
         "ccassg.cli",
         "ccassg.runs",
-        "ccassg.baselines",
+        "ccassg.baselines.label_propagation",
         "ccassg.experiments",
         "sklearn.decomposition",
         "chores",

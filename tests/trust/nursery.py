@@ -96,7 +96,8 @@ def serve() -> None:
     for name in (
         "ccassg.cli",
         "ccassg.runs",
-        "ccassg.baselines.label_propagation",
+        "ccassg.baselines",
+        "torch_geometric.nn",
         "ccassg.experiments",
         "sklearn.decomposition",
         "chores",

@@ -43,6 +43,8 @@ def _result(run, rng):
                 for step in run["steps"]
             ]
         }
+    if run["task"] == "default-settings":
+        return {"accuracy": {name: float(rng.random()) for name in ("default", "raw features", "A^2 X")}}
     if run["task"] == "label-free":
         return {"loss": (-np.arange(max(run["steps"]), dtype=float)).tolist(), "measured": _measured(run, rng)}
     n_splits = len(run.get("splits", [0]))

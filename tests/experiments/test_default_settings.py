@@ -1,0 +1,27 @@
+"""The automatic settings beside the paper's and beside simpler things."""
+
+from ccassg.estimator import CCASSG
+from ccassg.experiments import EXPERIMENTS, default_settings, tasks
+from ccassg.experiments.experiment import classification_run
+
+
+def test_the_default_names_no_setting_and_is_scored_like_the_preset():
+    ours, paper = default_settings._default("cora", 3), classification_run("cca-ssg", "cora", 3)
+    assert tasks.make_model(ours).get_params() == CCASSG(random_state=3).get_params()
+    assert {name: value for name, value in ours.items() if name != "settings"} == {
+        name: value for name, value in paper.items() if name != "settings"
+    }
+
+
+def test_every_way_is_scored_on_one_split():
+    graph = {"n_nodes": 150, "n_classes": 3, "mean_degree": 6, "homophily": 0.8, "n_features": 12}
+    found = default_settings.measure({"graph": graph, "epochs": 20, "seed": 0})["accuracy"]
+    assert set(found) >= {"default", "raw features", "A^2 X", "untrained GCN", "CCA-SSG, GCN", "CCA-SSG, MLP"}
+    assert all(0 <= value <= 1 for value in found.values())
+
+
+def test_five_seeds_from_unlike_to_like_neighbours():
+    experiment = EXPERIMENTS["default-settings"]
+    runs = experiment.runs(experiment.plan(datasets=["synthetic"]))
+    assert len({run["seed"] for run in runs}) == 5
+    assert {run["graph"]["homophily"] for run in runs} >= {0.1, 0.9}

@@ -54,7 +54,8 @@ class FirstProduct:
         if isinstance(self.x, Tensor):
             n = self.n_rows
             self._parts = [
-                torch.index_select(self.x.T, 0, c, out=work.get(f"columns{i}", len(c), n)) for i, c in enumerate(columns)
+                torch.index_select(self.x.T, 0, c, out=work.get(f"columns{i}", len(c), n))
+                for i, c in enumerate(columns)
             ]
             common = torch.mm(self._parts[0].T, weight[columns[0]], out=work.get("grad1", *shape))
             return [

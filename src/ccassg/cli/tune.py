@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,5 +72,9 @@ def tune(
     if not found["is_complete"]:
         say(f"the time is over; run the same command again to go on from {output}")
     say(f"best by {found['criterion']}: {found['score']:.4f}")
-    say(f"next: ccassg fit {graph} {tuning.as_arguments(found['settings'])} -o my-model")
+    files = {"--features": features, "--ids": ids, "--source": source, "--target": target, "--weight": weight,
+             "--id-column": id_column}  # fmt: skip
+    words = [graph, *(str(word) for name, value in files.items() if value is not None for word in (name, value))]
+    words += ["--directed"] if directed else []
+    say(f"next: ccassg fit {shlex.join(words)} {tuning.as_arguments(found['settings'])} -o my-model")
     write_json(json_file, found)

@@ -140,11 +140,15 @@ def _difference(losses: list[float], alone: list[float]) -> str:
 
 def _origin(result: dict[str, Any]) -> str:
     source = result["provenance"]
-    commit = source["commit"]
-    which = "no commit" if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
+    commits = [row["commit"] for row in result.get("datasets", ()) if "commit" in row] or [source["commit"]]
+    which = ", ".join(dict.fromkeys(_short(commit) for commit in commits))
     machine = source["machine"]
     threads = source.get("threads", machine["threads"])
     return (
         f"<small>Commit {which}; torch {source['versions']['torch']}; {machine['cpus']} CPUs "
         f"({machine['processor']}), {threads} thread{'' if threads == 1 else 's'}.</small>"
     )
+
+
+def _short(commit: dict[str, Any] | None) -> str:
+    return "none" if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")

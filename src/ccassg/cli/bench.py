@@ -31,6 +31,9 @@ def bench(
         int | None, typer.Option(min=100, help="With --scale or --ranks: so many nodes, with edges in proportion.")
     ] = None,
     docs: Annotated[Path | None, typer.Option(help="Document whose generated tables and picture to renew.")] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Keep what the --json file says of other datasets and of growth.")
+    ] = False,
     draw_only: Annotated[
         bool, typer.Option("--draw-only", help="Measure nothing: renew the document from the --json file.")
     ] = False,
@@ -54,6 +57,8 @@ def bench(
     if ranks is not None:
         _finish(_bench_ranks(ranks, nodes), json_file, docs)
         return
+    if update and json_file is None:
+        raise ValueError("--update needs the file to keep: --json FILE")
     if nodes is not None and not scale:
         raise ValueError("--nodes goes with --scale or --ranks")
     if scale:
@@ -79,7 +84,17 @@ def bench(
         f"evaluating 20 runs on Cora takes as long as {result['probes']['textbook_probes']:.1f} runs of the textbook's loop"
     )
     result["provenance"] = runs.provenance(0, 0.0) | {"threads": threads, "device": device}
+    for row in result["datasets"]:
+        row["commit"] = result["provenance"]["commit"]
+    if update and json_file is not None:
+        result = _updated(json.loads(json_file.read_text(encoding="utf-8")), result)
     _finish(result, json_file, docs)
+
+
+def _updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old figures with those measured now in their place, in the order of the datasets."""
+    rows = {row["dataset"]: row for row in (*old["datasets"], *new["datasets"])}
+    return old | new | {"datasets": [rows[name] for name in DATASETS if name in rows]}
 
 
 def _finish(result: dict[str, Any], json_file: Path | None, docs: Path | None) -> None:

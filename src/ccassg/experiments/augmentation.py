@@ -31,7 +31,8 @@ def runs(plan: Plan) -> list[Run]:
 def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     """One heat map per dataset, p_e down, p_f across; what is not recorded stays blank."""
     maps = {dataset: _grid(records, plan, dataset) for dataset in plan.datasets}
-    maps = {dataset: grid for dataset, grid in maps.items() if np.isfinite(grid[0]).any()}
+    # One cell, the preset's, which other tables have recorded, is no map.
+    maps = {dataset: grid for dataset, grid in maps.items() if np.isfinite(grid[0]).sum() > 1}
     if not maps:
         return None
     n_cols = min(len(maps), 3)

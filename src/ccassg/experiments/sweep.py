@@ -59,7 +59,10 @@ def draw(
         for dataset in plan.datasets
     }
     counts = [len(runs_) for by_value in found.values() for runs_ in by_value.values()]
-    if not any(counts):
+    means = {d: {v: float(np.mean(done)) for v, done in values_.items() if done} for d, values_ in found.items()}
+    # One value, which other tables have recorded, says nothing about the others.
+    judged = {dataset: by_value for dataset, by_value in means.items() if len(by_value) > 1}
+    if not judged:
         return None
     shown = sorted({value for by_value in found.values() for value, runs_ in by_value.items() if runs_})
     rows: list[dict[str, Any]] = [
@@ -77,11 +80,8 @@ def draw(
         ax.set(xscale="log", xlabel=label, ylabel="test accuracy (%)")
         ax.legend()
         style.save(fig, figures / name)
-    means = {d: {v: float(np.mean(done)) for v, done in values_.items() if done} for d, values_ in found.items()}
-    best = "; ".join(_best(dataset, by_value) for dataset, by_value in means.items() if by_value)
-    notes = (
-        f"{count_note(counts)} Best: {best}.\n\n{finding({d: by_value for d, by_value in means.items() if by_value})}"
-    )
+    best = "; ".join(_best(dataset, by_value) for dataset, by_value in judged.items())
+    notes = f"{count_note(counts)} Best: {best}.\n\n{finding(judged)}"
     return Drawn({"": rows}, figures=(name,), notes=notes)
 
 

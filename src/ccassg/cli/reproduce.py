@@ -48,8 +48,9 @@ def reproduce(
     from ccassg.experiments.records import Records
 
     if list_only or not names:
+        width = max(map(len, EXPERIMENTS)) + 2
         for name, experiment in EXPERIMENTS.items():
-            say(f"{name:<14}{experiment.title}")
+            say(f"{name:<{width}}{experiment.title}")
         return
     wanted = list(EXPERIMENTS) if names == ["all"] else names
     for name in wanted:

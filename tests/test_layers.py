@@ -36,6 +36,7 @@ LAYERS = {
     "joint": 4,
     "defaults": 5,
     "modelfile": 5,
+    "configure": 5,
     "estimator": 5,
     "evaluate": 5,
     "criteria": 5,

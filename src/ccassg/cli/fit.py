@@ -78,7 +78,7 @@ def fit(
     console.quiet = not distributed.speaks()
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
-        id_column=id_column, label_column=label_column, feature_columns=_split(feature_columns), directed=directed,
+        id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns), directed=directed,
         text=text, encoding=encoding,
     )  # fmt: skip
     loaded = opened.loaded
@@ -181,7 +181,8 @@ def list_settings(
     say(f"methods: {', '.join(baselines.METHODS)}")
 
 
-def _split(names: str | None) -> list[str] | None:
+def split_names(names: str | None) -> list[str] | None:
+    """Names separated by commas; None stays None."""
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 

@@ -13,11 +13,15 @@ from ccassg.cli.fit import (
     ColumnOption,
     DataDirOption,
     DirectedOption,
+    EncodingOption,
+    FeatureColumnsOption,
     FeaturesOption,
     GraphArgument,
     IdsOption,
     LabelsOption,
     NodeColumnOption,
+    TextOption,
+    split_names,
 )
 
 
@@ -35,7 +39,10 @@ def tune(
     weight: ColumnOption = None,
     id_column: NodeColumnOption = None,
     label_column: NodeColumnOption = None,
+    feature_columns: FeatureColumnsOption = None,
     directed: DirectedOption = False,
+    text: TextOption = "refuse",
+    encoding: EncodingOption = "utf-8",
     minutes: Annotated[float, typer.Option(help="Stop after so long; run again to go on.")] = 10.0,
     n_candidates: Annotated[int, typer.Option("--candidates", min=1, help="Settings to begin with.")] = 16,
     without_labels: Annotated[
@@ -54,7 +61,8 @@ def tune(
 
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
-        id_column=id_column, label_column=label_column, directed=directed,
+        id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns), directed=directed,
+        text=text, encoding=encoding,
     )  # fmt: skip
     loaded = opened.loaded
     say(f"{graph}: {loaded.graph!r}")
@@ -73,7 +81,8 @@ def tune(
         say(f"the time is over; run the same command again to go on from {output}")
     say(f"best by {found['criterion']}: {found['score']:.4f}")
     files = {"--features": features, "--ids": ids, "--source": source, "--target": target, "--weight": weight,
-             "--id-column": id_column}  # fmt: skip
+             "--id-column": id_column, "--feature-columns": feature_columns,
+             "--text": None if text == "refuse" else text, "--encoding": None if encoding == "utf-8" else encoding}  # fmt: skip
     words = [graph, *(str(word) for name, value in files.items() if value is not None for word in (name, value))]
     words += ["--directed"] if directed else []
     say(f"next: ccassg fit {shlex.join(words)} {tuning.as_arguments(found['settings'])} -o my-model")

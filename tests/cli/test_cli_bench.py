@@ -41,3 +41,11 @@ def test_updating_keeps_the_other_rows():
     assert [(row["dataset"], row["n"]) for row in made["datasets"]] == [("cora", 1), ("citeseer", 2), ("photo", 2)]
     assert made["growth"] == {"rows": []}
     assert made["probes"] == 2
+
+
+def test_a_file_without_figures_is_named(tmp_path, program):
+    for content in ("<html>", "[]", "{}"):
+        (tmp_path / "page.json").write_text(content)
+        code, _, err = program("bench", "--draw-only", "--json", tmp_path / "page.json", "--docs", tmp_path / "x.md")
+        assert code == 2
+        assert "page.json does not hold the figures of ccassg bench" in err.replace("\n", " ")

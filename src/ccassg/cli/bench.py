@@ -51,7 +51,7 @@ def bench(
     if draw_only:
         if json_file is None or docs is None:
             raise ValueError("--draw-only needs the recorded figures and a document: --json FILE --docs FILE")
-        write_page(json.loads(json_file.read_text(encoding="utf-8")), docs)
+        write_page(_read(json_file), docs)
         say(f"Written: {docs}")
         return
     if ranks is not None:
@@ -87,8 +87,19 @@ def bench(
     for row in result["datasets"]:
         row["commit"] = result["provenance"]["commit"]
     if update and json_file is not None:
-        result = _updated(json.loads(json_file.read_text(encoding="utf-8")), result)
+        result = _updated(_read(json_file), result)
     _finish(result, json_file, docs)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The figures that an earlier benchmark wrote."""
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        result = None
+    if not isinstance(result, dict) or "provenance" not in result:
+        raise ValueError(f"{path} does not hold the figures of ccassg bench; measure them with --json {path}")
+    return result
 
 
 def _updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:

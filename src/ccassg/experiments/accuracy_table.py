@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ccassg.experiments import reduced
 from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run, count_note
 from ccassg.experiments.published import NAMES, TITLES, Table
 from ccassg.experiments.records import Records, Run
@@ -24,12 +25,14 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
     """The table from what is recorded; published rows that were not run are shown as well."""
     rows: list[dict[str, Any]] = []
     counts: list[int] = []
+    shown: list[tuple[str, str]] = []
     for method in plan.methods:
         row: dict[str, Any] = {"method": NAMES[method]}
         for dataset in plan.datasets:
             found = records.of(classification_run(method, dataset, seed) for seed in range(plan.n_seeds))
             row[TITLES[dataset]] = mean_std(accuracies(found), digits=digits) if found else None
             counts.append(len(found))
+            shown += [(method, dataset)] if found else []
         if any(row[TITLES[dataset]] for dataset in plan.datasets):
             rows.append(row)
     if not rows:
@@ -41,4 +44,4 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
     made = beside(rows, paper, key="method")
     order = list(NAMES.values())
     made.sort(key=lambda row: order.index(row["method"]))
-    return Drawn({"": made}, notes=count_note(counts))
+    return Drawn({"": made}, notes=f"{count_note(counts)} {reduced.note(shown)}".strip())

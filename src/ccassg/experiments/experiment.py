@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ccassg.baselines import METHODS, make
+from ccassg.experiments import reduced
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
 from ccassg.presets import PRESETS, PROBES
@@ -136,14 +137,15 @@ def classification_run(
 
 
 def method_settings(method: str, dataset: str) -> dict[str, Any]:
-    """All parameters of a method for a dataset but the seed, in JSON's types."""
+    """All parameters of a method for a dataset but the seed, in JSON's types: the published ones, or what `reduced` says."""
     if method == "cca-ssg":
         return settings(dataset)
-    return {
+    published = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in _parameters(method, dataset).items()
         if name != "random_state"
     }
+    return published | reduced.changes(method, dataset)
 
 
 def count_note(counts: Iterable[int]) -> str:

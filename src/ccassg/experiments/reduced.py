@@ -1,0 +1,56 @@
+"""What the tables run with less than was published, because all of it would take days on two cores; each table says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ccassg.baselines import make
+from ccassg.experiments.published import NAMES, TITLES
+
+Settings = dict[str, Any]
+
+# The contrast among 2048 random nodes a step is what the BGRL paper runs where GRACE does not fit ("GRACE-subsampling").
+_CONTRAST: Settings = {"loss_nodes": 2048, "n_steps": 200}
+_GRACE = dict.fromkeys(("pubmed", "computers", "photo", "cs", "physics"), _CONTRAST)
+_WALKS = dict.fromkeys(("pubmed", "computers", "photo", "cs", "physics"), {"n_walks": 10})
+
+# A twentieth of the steps needs a higher rate where the published one is 1e-5 or 1e-4.
+_BGRL = dict.fromkeys(
+    ("computers", "photo", "cs", "physics"), {"n_steps": 500, "n_warmup_steps": 50, "learning_rate": 5e-4}
+)
+
+REDUCED: dict[str, dict[str, Settings]] = {
+    "grace": _GRACE,
+    "gca-degree": _GRACE,
+    "gca-pagerank": _GRACE,
+    "gca-eigenvector": _GRACE,
+    "bgrl": _BGRL,
+    "deepwalk": _WALKS,
+    "deepwalk-features": _WALKS,
+    "dgi": dict.fromkeys(("computers", "photo", "cs", "physics"), {"n_steps": 300}),
+    "mvgrl": dict.fromkeys(("pubmed", "computers", "photo", "cs", "physics"), {"n_steps": 200}),
+}
+
+
+def changes(method: str, dataset: str) -> Settings:
+    """The settings that differ from the published ones; none for most."""
+    return REDUCED.get(method, {}).get(dataset, {})
+
+
+def note(shown: Iterable[tuple[str, str]]) -> str:
+    """A sentence on those of the (method, dataset) pairs in a table that are run with less; empty if there are none."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for method, dataset in shown:
+        if settings := changes(method, dataset):
+            published = make(method, dataset)
+            parts = [f"{name} {value:g} for {_shown(getattr(published, name))}" for name, value in settings.items()]
+            found.setdefault((NAMES[method], ", ".join(parts)), []).append(TITLES[dataset])
+    if not found:
+        return ""
+    parts = [f"{method} on {', '.join(datasets)} ({what})" for (method, what), datasets in found.items()]
+    return f"Run with less than was published: {'; '.join(parts)}."
+
+
+def _shown(value: Any) -> str:
+    return "all" if value is None else f"{value:g}"

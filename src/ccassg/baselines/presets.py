@@ -20,7 +20,8 @@ def _views(edges: Any, columns: Any) -> Settings:
     return {"edge_drop_rate": edges, "feature_mask_rate": columns}
 
 
-def _everywhere(datasets: tuple[str, ...], **settings: Any) -> dict[str, Settings]:
+def everywhere(datasets: tuple[str, ...], **settings: Any) -> dict[str, Settings]:
+    """The same settings on each of some datasets."""
     return {name: dict(settings) for name in datasets}
 
 
@@ -51,7 +52,7 @@ DGI: dict[str, Settings] = {"pubmed": {"embedding_dim": 256}}
 # the one that the paper quotes; 4000-node subgraphs as in the paper's table on scalability.
 MVGRL: dict[str, Settings] = {
     "citeseer": {"weight_decay": 1e-3, "n_steps": 200},
-} | _everywhere(("pubmed", *OTHERS), subgraph_nodes=4000, n_steps=400, patience=None)
+} | everywhere(("pubmed", *OTHERS), subgraph_nodes=4000, n_steps=400, patience=None)
 
 # Citation graphs: README of the DGL example of GRACE by the first author of CCA-SSG (dmlc/dgl, examples/pytorch/grace, "public
 # split"), whose results the paper quotes; GRACE's own settings are for random splits. Others: GCA's, which ran GRACE too.
@@ -114,9 +115,9 @@ VICREG: dict[str, Settings] = _LIKE_CCASSG
 
 # Supervised systems: the settings of their papers on citation graphs are the defaults. Others: Shchur et al., Pitfalls of
 # Graph Neural Network Evaluation, 2018 (shchur/gnn-benchmark, config/optimized).
-MLP: dict[str, Settings] = _everywhere(OTHERS, hidden_dim=64, dropout_rate=0.8, learning_rate=5e-3, weight_decay=1e-2)
-GCN: dict[str, Settings] = _everywhere(OTHERS, hidden_dim=64, dropout_rate=0.8, weight_decay=1e-3)
+MLP: dict[str, Settings] = everywhere(OTHERS, hidden_dim=64, dropout_rate=0.8, learning_rate=5e-3, weight_decay=1e-2)
+GCN: dict[str, Settings] = everywhere(OTHERS, hidden_dim=64, dropout_rate=0.8, weight_decay=1e-3)
 # GAT paper, section 3.3: on Pubmed 8 output heads, a stronger decay and a higher rate.
 GAT: dict[str, Settings] = {
     "pubmed": {"n_output_heads": 8, "weight_decay": 1e-3, "learning_rate": 1e-2},
-} | _everywhere(OTHERS, learning_rate=1e-2, weight_decay=1e-2)
+} | everywhere(OTHERS, learning_rate=1e-2, weight_decay=1e-2)

@@ -6,30 +6,26 @@ from collections.abc import Iterable
 from typing import Any
 
 from ccassg.baselines import make
+from ccassg.baselines.presets import OTHERS, Settings, everywhere
 from ccassg.experiments.published import NAMES, TITLES
 
-Settings = dict[str, Any]
+LARGER = ("pubmed", *OTHERS)
 
 # The contrast among 2048 random nodes a step is what the BGRL paper runs where GRACE does not fit ("GRACE-subsampling").
-_CONTRAST: Settings = {"loss_nodes": 2048, "n_steps": 200}
-_GRACE = dict.fromkeys(("pubmed", "computers", "photo", "cs", "physics"), _CONTRAST)
-_WALKS = dict.fromkeys(("pubmed", "computers", "photo", "cs", "physics"), {"n_walks": 10})
-
-# A twentieth of the steps needs a higher rate where the published one is 1e-5 or 1e-4.
-_BGRL = dict.fromkeys(
-    ("computers", "photo", "cs", "physics"), {"n_steps": 500, "n_warmup_steps": 50, "learning_rate": 5e-4}
-)
+_GRACE = everywhere(LARGER, loss_nodes=2048, n_steps=200)
+_WALKS = everywhere(LARGER, n_walks=10)
 
 REDUCED: dict[str, dict[str, Settings]] = {
     "grace": _GRACE,
     "gca-degree": _GRACE,
     "gca-pagerank": _GRACE,
     "gca-eigenvector": _GRACE,
-    "bgrl": _BGRL,
+    # A twentieth of the steps needs a higher rate where the published one is 1e-5 or 1e-4.
+    "bgrl": everywhere(OTHERS, n_steps=500, n_warmup_steps=50, learning_rate=5e-4),
     "deepwalk": _WALKS,
     "deepwalk-features": _WALKS,
-    "dgi": dict.fromkeys(("computers", "photo", "cs", "physics"), {"n_steps": 300}),
-    "mvgrl": dict.fromkeys(("pubmed", "computers", "photo", "cs", "physics"), {"n_steps": 200}),
+    "dgi": everywhere(OTHERS, n_steps=300),
+    "mvgrl": everywhere(LARGER, n_steps=200),
 }
 
 
@@ -44,7 +40,8 @@ def note(shown: Iterable[tuple[str, str]]) -> str:
     for method, dataset in shown:
         if settings := changes(method, dataset):
             published = make(method, dataset)
-            parts = [f"{name} {value:g} for {_shown(getattr(published, name))}" for name, value in settings.items()]
+            usual = {name: getattr(published, name) for name in settings}
+            parts = [f"{n} {value:g} for {_shown(usual[n])}" for n, value in settings.items() if value != usual[n]]
             found.setdefault((NAMES[method], ", ".join(parts)), []).append(TITLES[dataset])
     if not found:
         return ""

@@ -110,6 +110,16 @@ def test_the_file_survives_writes_to_the_arrays(tmp_path):
     assert (open_store(tmp_path / "s", verify=True).features == 1).all()
 
 
+def test_release_leaves_private_copies_of_others_alone(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((3, 2), np.float32))
+    private = np.load(tmp_path / "x.npy", mmap_mode="c")
+    private[:] = 1
+    store.release(private)
+    store.release(sp.csr_array(private))
+    store.release(np.ones(3))
+    assert (private == 1).all()
+
+
 @pytest.fixture
 def small(tmp_path):
     path = tmp_path / "s"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
 from ccassg.graph import Array
 from ccassg.io import tables
 from ccassg.io.arrays import read_npy, read_vector
-from ccassg.io.atomic import atomic_path, atomic_write
+from ccassg.io.embedding_writers import OBSM_KEY, WRITERS, ids_path, sha256
 from ccassg.io.encode import encode_columns
 from ccassg.io.features import named_id_column, unique_ids
 from ccassg.io.files import PathLike, check_file, growth_limit, one_sentence, require_kind, suffix_of
@@ -31,7 +30,6 @@ FORMATS = {
     ".txt": "word2vec",
     ".h5ad": "h5ad",
 }
-OBSM_KEY = "X_ccassg"
 
 
 def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | None = None) -> None:
@@ -44,7 +42,8 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | N
         beside it in ``NAME.ids.json``), ``.vec``, ``.w2v`` or ``.txt`` (word2vec text), ``.h5ad`` (AnnData, needs the extra
         ``anndata``; embeddings in ``obsm["X_ccassg"]``).
     z : float array of shape (n, d)
-        Stored in 32 bits, and so exactly that text files read back to the same bits.
+        Stored in 32 bits, and so exactly that text files read back to the same bits. A memory-mapped one (float32) is
+        written some rows at a time and never wholly in memory.
     ids : sequence of n different integers or strings
         Default 0 .. n - 1. CSV and word2vec files do not tell the string "7" from the integer 7; the others do.
     format : {"parquet", "csv", "npy", "word2vec", "h5ad"}
@@ -58,11 +57,13 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | N
         If the file cannot be written.
     """
     kind = _format_of(path, format)
-    matrix = np.ascontiguousarray(z.detach().cpu().numpy() if hasattr(z, "detach") else z, dtype=np.float32)
+    matrix = z.detach().cpu().numpy() if hasattr(z, "detach") else z
+    if not (isinstance(matrix, np.memmap) and matrix.dtype == np.float32):  # what lies in a file stays there
+        matrix = np.ascontiguousarray(matrix, dtype=np.float32)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"z must have the shape (nodes, dimensions), none of them 0; got {matrix.shape}")
     names = _check_ids(np.arange(len(matrix)) if ids is None else ids, len(matrix))
-    _WRITERS[kind](Path(path), matrix, names)
+    WRITERS[kind](Path(path), matrix, names)
 
 
 def read_embeddings(path: PathLike, *, format: str | None = None) -> tuple[Array, Array]:
@@ -96,60 +97,6 @@ def read_embeddings(path: PathLike, *, format: str | None = None) -> tuple[Array
         return z, ids
 
 
-def _write_parquet(path: Path, z: Array, ids: pa.Array) -> None:
-    with atomic_path(path) as temporary:
-        # Embeddings are noise to a dictionary and to a compressor: plain pages are smaller and faster.
-        pq.write_table(_as_table(z, ids), temporary, use_dictionary=False, compression="none")
-
-
-def _write_csv(path: Path, z: Array, ids: pa.Array) -> None:
-    with atomic_path(path) as temporary:
-        pacsv.write_csv(_as_table(z, ids), temporary)
-
-
-def _write_word2vec(path: Path, z: Array, ids: pa.Array) -> None:
-    for name in ids.to_pylist():
-        if isinstance(name, str) and (not name or name.split() != [name]):
-            raise ValueError(
-                f"the id {name!r} holds a blank, which word2vec text cannot; write .parquet or .csv instead"
-            )
-    options = pacsv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
-    with atomic_write(path) as file:
-        file.write(f"{len(z)} {z.shape[1]}\n".encode())
-        buffer = pa.BufferOutputStream()
-        try:
-            pacsv.write_csv(_as_table(z, ids), buffer, options)
-        except pa.ArrowInvalid:
-            raise ValueError(
-                "an id holds a quote or control character, which word2vec text cannot; write .parquet"
-            ) from None
-        file.write(buffer.getvalue())
-
-
-def _write_npy(path: Path, z: Array, ids: pa.Array) -> None:
-    with atomic_path(path) as temporary:
-        with open(temporary, "wb") as file:
-            np.save(file, z, allow_pickle=False)
-        # The ids carry the hash of their matrix: a crash between the two renames is noticed when reading.
-        content = {"embeddings_sha256": _sha256(temporary), "ids": ids.to_pylist()}
-        with atomic_write(_ids_path(path), "w") as file:
-            json.dump(content, file, ensure_ascii=False, indent=0)
-
-
-def _write_h5ad(path: Path, z: Array, ids: pa.Array) -> None:
-    try:
-        import anndata
-        import pandas as pd
-    except ImportError:
-        raise ImportError(f"{path}: .h5ad needs AnnData; install it with: pip install 'ccassg[anndata]'") from None
-
-    names = pd.Index(ids.cast(pa.large_string()).to_pylist(), dtype=object)
-    data = anndata.AnnData(obs=pd.DataFrame(index=names), obsm={OBSM_KEY: z})
-    data.uns["ccassg_ids"] = "int" if pa.types.is_integer(ids.type) else "str"
-    with atomic_path(path) as temporary:
-        data.write_h5ad(temporary)
-
-
 def _read_table(path: Path) -> tuple[Array, Array]:
     table = tables.open_table(path, known_names=tables.NODE_NAMES)
     guess = named_id_column(table, None)
@@ -167,13 +114,13 @@ def _read_npy(path: Path) -> tuple[Array, Array]:
     z = read_npy(path)
     if z.ndim != 2 or z.dtype.kind not in "iuf":
         raise ValueError(f"{path}: expected a matrix of numbers, got shape {z.shape} of {z.dtype}")
-    beside = _ids_path(path)
+    beside = ids_path(path)
     if not beside.exists():
         return z.astype(np.float32), np.arange(len(z))
     ids = read_vector(beside)
     content = json.loads(beside.read_text(encoding="utf-8"))
     promised = content.get("embeddings_sha256") if isinstance(content, dict) else None
-    if promised is not None and promised != _sha256(path):
+    if promised is not None and promised != sha256(path):
         raise ValueError(f"{path} and {beside.name} are not of one writing; write the embeddings again")
     if ids is None or len(ids) != len(z):
         raise ValueError(f"{path} has {len(z):,} rows, but {beside.name} {len(ids or ()):,} ids; write them again")
@@ -239,50 +186,36 @@ def _dataset(path: Path, file: Any, name: str) -> Array:
     return np.asarray(data[()])
 
 
-def _as_table(z: Array, ids: pa.Array) -> pa.Table:
-    columns = np.ascontiguousarray(z.T)
-    return pa.table({"id": ids, **{f"e{i}": pa.array(column) for i, column in enumerate(columns)}})
+def id_array(ids: Any) -> pa.Array:
+    """Ids as one plain array: integers, or strings; what is neither (a tuple, an enumeration) is written as it prints."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
+        return pa.array(ids).cast(pa.int64())
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
+        return pa.array(ids, pa.large_string())
+    values = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    strings = any(isinstance(value, str) for value in values)
+    if strings or not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return pa.array([str(value) for value in values], pa.large_string())
+    return pa.array(values, pa.int64())
 
 
 def _check_ids(ids: Any, n: int) -> pa.Array:
-    values = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    if len(values) != n:
-        raise ValueError(f"there are {len(values):,} ids for {n:,} rows of z; give one each")
-    strings = any(isinstance(value, str) for value in values)
-    # What is neither (a tuple, an enumeration from NetworkX) is written as it prints.
-    if strings or not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        array = pa.array([str(value) for value in values], pa.large_string())
-    else:
-        array = pa.array(values, pa.int64())
-    if len(array.unique()) < n:
+    array = id_array(ids)
+    if len(array) != n:
+        raise ValueError(f"there are {len(array):,} ids for {n:,} rows of z; give one each")
+    if pc.count_distinct(array).as_py() < n:
         raise ValueError("ids must all be different, as text too; rename the repeated ones")
     return array
 
 
-def _ids_path(path: Path) -> Path:
-    return path.with_name(path.name.removesuffix(".npy") + ".ids.json")
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _format_of(path: PathLike, format: str | None) -> str:
     kind = FORMATS.get(suffix_of(path)) if format is None else format
-    if kind not in _WRITERS:
+    if kind not in WRITERS:
         given = f"the suffix of {path}" if format is None else f"the format {format!r}"
         raise ValueError(f"{given} names no format for embeddings; use one of {', '.join(FORMATS)}")
     return kind
 
 
-_WRITERS = {
-    "parquet": _write_parquet,
-    "csv": _write_csv,
-    "npy": _write_npy,
-    "word2vec": _write_word2vec,
-    "h5ad": _write_h5ad,
-}
 _READERS = {
     "parquet": _read_table,
     "csv": _read_table,

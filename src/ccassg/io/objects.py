@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.graph import Graph, as_graph
-from ccassg.io.embeddings import OBSM_KEY
+from ccassg.io.embedding_writers import OBSM_KEY
 from ccassg.io.graphs import read_graph
 
 

@@ -48,7 +48,8 @@ class Store:
     Attributes
     ----------
     graph : Graph
-        Its arrays lie in the files and are read when touched. Changing them changes nothing on disk.
+        Its arrays lie in the files and are read when touched. Change copies of them: a change in place does not reach the
+        disk, and is undone when pages are released.
     y : int64 array of shape (n,), or None
         Classes, -1 where a node has none.
     bounds : tuple of int
@@ -121,10 +122,14 @@ def read_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> S
 def release(array: Any) -> None:
     """Take a memory-mapped array's pages out of this process; they are read again when touched.
 
-    A pass over a file larger than memory would otherwise count as resident until the system needs the room.
+    A pass over a file larger than memory would otherwise count as resident until the system needs the room. Somebody else's
+    private copy (mode "c") stays as it is: what was changed in it is nowhere else.
     """
     for part in (array.data, array.indices) if sp.issparse(array) else (array,):
-        base = part
+        mapped = _mapped(part)
+        if mapped is None or (mapped.mode == "c" and _store_of(mapped) is None):
+            continue
+        base: Any = mapped
         while base is not None and not isinstance(base, mmap.mmap):
             base = getattr(base, "base", None)
         if base is not None and hasattr(mmap, "MADV_DONTNEED"):
@@ -133,13 +138,20 @@ def release(array: Any) -> None:
 
 def location(graph: Graph) -> Path | None:
     """The folder of the store that a graph was opened from, or None."""
-    base: Any = graph.indices
-    while base is not None and not isinstance(base, np.memmap):
-        base = getattr(base, "base", None)
-    if base is None or base.filename is None:
-        return None
-    folder = Path(base.filename).parent
-    return folder if is_store(folder) else None
+    mapped = _mapped(graph.indices)
+    return None if mapped is None else _store_of(mapped)
+
+
+def _mapped(array: Any) -> np.memmap[Any, Any] | None:
+    """The memory-mapped array that an array is, or is a view of."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array
+
+
+def _store_of(mapped: np.memmap[Any, Any]) -> Path | None:
+    folder = None if mapped.filename is None else Path(mapped.filename).parent
+    return folder if folder is not None and is_store(folder) else None
 
 
 def manifest_hash(manifest: dict[str, Any]) -> str:

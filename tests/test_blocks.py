@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from ccassg import CCASSG, as_graph, blocks
 from ccassg.blocks import embed_blocks
-from ccassg.encoders import gcn, mlp
+from ccassg.encoders import Encoder, Joined, gcn, mlp
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.train import embed
@@ -36,6 +36,39 @@ def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path, monkeypa
     assert isinstance(out, np.memmap)
     np.testing.assert_allclose(np.load(tmp_path / "z.npy"), expected, rtol=1e-4, atol=1e-5)
     assert {path.name for path in tmp_path.iterdir()} == {"store", "z.npy"}
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("spill_from", [0, 2**28])
+def test_joined_encoders_side_by_side(kind, spill_from, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "SPILL_FROM", spill_from)
+    linear = Encoder((F, 5), propagate=False, batch_norm=False, extra_hops=3)
+    late = Encoder((F, 7, 6), propagate=True, batch_norm=False, extra_hops=1)
+    encoder = Joined([late, mlp((F, 9, 4)), linear])
+    write_store(tmp_path / "store", GRAPHS[kind])
+    z = embed_blocks(encoder, open_store(tmp_path / "store"), tmp_path / "z.npy", block=32)
+    np.testing.assert_allclose(z, embed(encoder, GRAPHS[kind]).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_changes_to_features_in_a_private_mapping_count(tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES.toarray().astype(np.float32))
+    features = np.load(tmp_path / "x.npy", mmap_mode="c")
+    features -= features.mean(0)
+    graph = as_graph(PATTERN.astype(bool), features)
+    assert np.shares_memory(graph.features, features)
+    encoder = gcn((F, 16, 8))
+    expected = embed(encoder, graph).numpy()
+    np.testing.assert_allclose(embed_blocks(encoder, graph, block=20), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_no_room_on_the_disk_is_said_before_any_work(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(blocks.os, "posix_fallocate", full)
+    with pytest.raises(OSError, match=r"cannot write .*z\.npy: No space left on device"):
+        embed_blocks(gcn((F, 4)), GRAPHS["dense"], tmp_path / "z.npy")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_into_an_array_of_the_right_kind():

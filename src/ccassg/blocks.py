@@ -64,6 +64,8 @@ def embed_blocks(
     target = Path(out)
     with atomic_path(target) as temporary:
         mapped = np.lib.format.open_memmap(temporary, "w+", np.float32, shape)
+        with open(temporary, "r+b") as file:
+            _reserve(file.fileno(), temporary.stat().st_size)
         _embed_parts(encoder, graph, mapped, block, target.absolute().parent)
         mapped.flush()
         del mapped
@@ -113,7 +115,7 @@ def _embed_into(encoder: Encoder, graph: Graph, out: Array, block: int, folder: 
                     rows = aggregation(h, start, stop).to(weight.device)
                 else:
                     rows = _times(aggregation(h, start, stop), weight)
-                rows = rows + encoder.biases[i]
+                rows += encoder.biases[i]
                 if i < last:
                     rows = (encoder.norms[i](rows) if encoder.norms else rows).relu_()
                 result[start:stop] = rows.cpu()
@@ -172,4 +174,11 @@ def _scratch(shape: tuple[int, int], folder: Path | None) -> Iterator[Array]:
         yield np.empty(shape, np.float32)
         return
     with tempfile.TemporaryFile(dir=folder) as file:
+        _reserve(file.fileno(), 4 * shape[0] * shape[1])
         yield np.memmap(file, np.float32, "w+", shape=shape)
+
+
+def _reserve(file: int, n_bytes: int) -> None:
+    """Take the room on the disk at once: writing to a mapped file on a full one ends the process without a word."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, n_bytes)

@@ -20,12 +20,14 @@ import numpy as np
 
 from ccassg.datasets import DATASETS, Dataset, load_dataset
 from ccassg.datasets.dataset import random_split
+from ccassg.estimator import CCASSG
 from ccassg.evaluate import ProbeResult, cluster_score, diagnose, knn_score, linear_probe
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
-from ccassg.io.embeddings import read_embeddings, write_embeddings
+from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
 from ccassg.io.graphs import LoadedGraph, read_graph
 from ccassg.io.store import is_store, read_store
+from ccassg.io.store import location as store_of
 from ccassg.presets import PROBES
 from ccassg.report import ReportData
 
@@ -157,6 +159,20 @@ def provenance(seed: int, seconds: float) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def embedding(model: Any, graph: Graph, folder: Path) -> Iterator[Array]:
+    """A model's embedding of a graph, for as long as the block lasts.
+
+    That of a store is computed in blocks and lies in a temporary file in ``folder``, so that neither activations nor
+    embedding need fit into memory; systems other than CCA-SSG know no blocks and embed at once.
+    """
+    if store_of(graph) is None or not isinstance(model, CCASSG):
+        yield model.transform(graph)
+        return
+    with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
+        yield model.transform(graph, out=Path(name) / "embedding.npy")
+
+
 def save_run(folder: Path, model: Any, opened: Opened, z: Array, *, source: str, provenance: dict[str, Any]) -> None:
     """Write a fitted model with its embedding, ids and labels, and how it came about.
 
@@ -179,7 +195,7 @@ def _write_run(folder: Path, model: Any, opened: Opened, z: Array, *, source: st
     model.save(folder)
     write_embeddings(folder / EMBEDDING, z, graph.node_ids)
     names = label_names(loaded)
-    columns: dict[str, Any] = {"id": pa.array(graph.node_ids.tolist())}
+    columns: dict[str, Any] = {"id": id_array(graph.node_ids)}
     if names is not None:
         columns["label"] = pa.array(names)
     with atomic_path(folder / NODES) as path:

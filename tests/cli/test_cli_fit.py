@@ -68,6 +68,42 @@ def test_embed_gives_the_same_rows(program, files, model, tmp_path):
         assert ids.tolist()[0] == "n0"
 
 
+@pytest.mark.parametrize("encoder", ["gcn", "joined"])
+def test_a_store_is_embedded_in_blocks(program, files, tmp_path, monkeypatch, encoder):
+    from ccassg import CCASSG, estimator
+    from ccassg.io.store import open_store
+
+    blockwise = []
+    whole = estimator.embed_blocks
+    monkeypatch.setattr(estimator, "embed_blocks", lambda *given: blockwise.append(1) or whole(*given, block=7))
+    code, _, err = program(
+        "convert", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "s", "--parts", 2
+    )
+    assert code == 0, err
+    settings = ("-s", f"encoder={encoder}", "-s", "embedding_dim=9", "-s", "n_steps=3")
+    code, out, err = program("fit", tmp_path / "s", "-o", tmp_path / "m", *settings)
+    assert code == 0, (out, err)
+    graph, model = open_store(tmp_path / "s"), CCASSG.load(tmp_path / "m")
+    expected = model.transform(graph)
+    for name in ("z.parquet", "z.csv", "z.npy", "z.txt", "z.h5ad"):
+        code, _, err = program("embed", tmp_path / "m", tmp_path / "s", "-o", tmp_path / name)
+        assert code == 0, err
+    assert len(blockwise) == 6
+    for path in (tmp_path / "m" / "embedding.parquet", *tmp_path.glob("z.*[!n]")):
+        z, ids = read_embeddings(path)
+        np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-5)
+        assert ids.tolist() == graph.ids.tolist()
+        assert len(set(ids.tolist())) == 60
+    assert not [*tmp_path.glob(".ccassg*"), *(tmp_path / "m").glob(".ccassg*")]
+
+
+def test_another_method_embeds_a_store_at_once(program, files, tmp_path):
+    program("convert", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "s")
+    code, out, err = program("fit", tmp_path / "s", "-o", tmp_path / "m", "--method", "raw-features")
+    assert code == 0, (out, err)
+    assert read_embeddings(tmp_path / "m" / "embedding.parquet")[0].shape == (60, 3)
+
+
 def test_embed_new_nodes(program, model, tmp_path):
     (tmp_path / "edges.csv").write_text("source,target\nx,y\ny,z\n")
     (tmp_path / "nodes.csv").write_text("id,c,b,a\nx,0,1,0\ny,1,1,1\nz,0,0,0\n")  # columns in another order

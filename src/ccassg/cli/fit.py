@@ -100,9 +100,9 @@ def fit(
             return  # the first process writes for all
         for reason in getattr(model, "reasons_", ()):
             say(f"chose {reason}")
-        z = model.transform(loaded.graph)
-        provenance = runs.provenance(seed, time.perf_counter() - started) | {"method": method}
-        runs.save_run(output, model, opened, z, source=graph, provenance=provenance)
+        with runs.embedding(model, loaded.graph, output) as z:
+            provenance = runs.provenance(seed, time.perf_counter() - started) | {"method": method}
+            runs.save_run(output, model, opened, z, source=graph, provenance=provenance)
     for leftover in output.glob("checkpoint.safetensors*"):
         leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
@@ -156,8 +156,8 @@ def embed(
         say(
             "note: this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
         )
-    z = encoder.transform(loaded.graph)
-    write_embeddings(output, z, loaded.graph.node_ids)
+    with runs.embedding(encoder, loaded.graph, output.absolute().parent) as z:
+        write_embeddings(output, z, loaded.graph.node_ids)
     say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions")
     write_json(json_file, {"output": str(output), "nodes": len(z), "dimensions": z.shape[1]})
 

@@ -27,11 +27,14 @@ from ccassg import augment, checkpoint, distributed, sparse, stopping
 from ccassg.augment import Edges
 from ccassg.encoders import Encoder, Joined, parts_of
 from ccassg.graph import Graph
+from ccassg.io.store import release
 from ccassg.loss import Objective, Terms
 from ccassg.products import FirstProduct, SeparateProducts, first_product
 from ccassg.sampling import BatchViews, RunningMoments
 from ccassg.sparse import CSR
 from ccassg.step import ExactStep, View, no_sharing
+
+CHECKSUM_BYTES = 2**24
 
 Augmentation = Callable[[Graph, int, int, int], Graph]
 Inputs = tuple[FirstProduct | SeparateProducts, tuple[View, View], int]
@@ -133,8 +136,8 @@ def train(
         encoder.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
     history = History()
-    fingerprint = "" if checkpoint_path is None else settings.fingerprint(graph, encoder)
     saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
+    fingerprint = "" if saved is None else settings.fingerprint(graph, encoder)  # reads the whole graph
     if saved is not None:
         checkpoint.resume(saved, fingerprint, encoder, optimizer, history, moments)
     if ranks is not None:
@@ -325,8 +328,12 @@ def _checksum(graph: Graph) -> int:
     parts += [features.data, features.indices] if hasattr(features, "indices") else [features]
     total = 0
     for part in parts:
-        if part is not None:
-            total = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).data, total)
+        if part is None:
+            continue
+        content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        for start in range(0, len(content), CHECKSUM_BYTES):
+            total = zlib.crc32(content[start : start + CHECKSUM_BYTES].data, total)
+            release(part)
     return total
 
 

@@ -122,3 +122,18 @@ def test_import_is_light():
         )
     )
     assert not (loaded - base) & OPTIONAL
+
+
+def test_the_program_answers_tab_and_help_without_pytorch():
+    code = "import sys, ccassg.cli; print(sorted({'torch', 'sklearn', 'pyarrow'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == []
+
+
+def test_every_public_name_is_there():
+    assert sorted(ccassg._PLACES) == sorted(ccassg.__all__)
+    assert set(ccassg.__all__) <= set(dir(ccassg))
+    for name in ccassg.__all__:
+        assert getattr(ccassg, name).__module__.startswith("ccassg.")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ccassg.nothing  # noqa: B018

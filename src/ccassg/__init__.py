@@ -1,11 +1,15 @@
 """Node embeddings without labels by CCA-SSG (Zhang et al., NeurIPS 2021)."""
 
-from ccassg.datasets import Dataset, Split, load_dataset
-from ccassg.estimator import CCASSG
-from ccassg.evaluate import linear_probe
-from ccassg.graph import Graph, as_graph
-from ccassg.io.structural import structural_features
-from ccassg.nodes import NodeEmbedder
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ccassg.datasets import Dataset, Split, load_dataset
+    from ccassg.estimator import CCASSG
+    from ccassg.evaluate import linear_probe
+    from ccassg.graph import Graph, as_graph
+    from ccassg.io.structural import structural_features
+    from ccassg.nodes import NodeEmbedder
 
 __version__ = "0.1.0"
 __all__ = [
@@ -19,3 +23,27 @@ __all__ = [
     "load_dataset",
     "structural_features",
 ]
+
+# Loaded at first use: a Tab at the prompt or a --help must not wait for PyTorch.
+_PLACES = {
+    "CCASSG": "ccassg.estimator",
+    "Dataset": "ccassg.datasets",
+    "Graph": "ccassg.graph",
+    "NodeEmbedder": "ccassg.nodes",
+    "Split": "ccassg.datasets",
+    "as_graph": "ccassg.graph",
+    "linear_probe": "ccassg.evaluate",
+    "load_dataset": "ccassg.datasets",
+    "structural_features": "ccassg.io.structural",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_PLACES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,6 +3,7 @@
 from ccassg.experiments import (
     ablation,
     augmentation,
+    baseline_details,
     batches,
     citation,
     collapse,
@@ -38,6 +39,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "label-free": label_free.EXPERIMENT,
     "default-settings": default_settings.EXPERIMENT,
     "details": details.EXPERIMENT,
+    "baseline-details": baseline_details.EXPERIMENT,
     "fast-presets": fast_presets.EXPERIMENT,
     "batches": batches.EXPERIMENT,
 }

@@ -110,8 +110,8 @@ def test_clusters_find_the_groups_largest_first(rng):
     assert (2, 2) in pairs
 
 
-def warnings_of(z, graph=None, history=None):
-    return derive.warnings(z, derive.spectrum(z), derive.correlation(z), graph or {}, history or {})
+def warnings_of(z, graph=None, history=None, **options):
+    return derive.warnings(z, derive.spectrum(z), derive.correlation(z), graph or {}, history or {}, **options)
 
 
 def test_a_good_embedding_has_no_warnings(rng):
@@ -138,3 +138,11 @@ def test_each_warning_appears_for_its_cause(rng):
     ]
     for found, expected in cases:
         assert any(expected in sentence for sentence in found), (expected, found)
+
+
+def test_what_is_as_it_should_be_gives_no_warning(rng):
+    z = rng.normal(size=(200, 32)).astype(np.float32)
+    assert warnings_of(z, {"features": 12}, joined=True) == []
+    loss = np.linspace(5, 0, 50) + rng.normal(size=50)
+    loss[0], loss[-1] = 0.5, 1.5  # one step above another says nothing
+    assert warnings_of(z, history={"loss": loss.tolist()}) == []

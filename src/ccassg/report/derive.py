@@ -162,8 +162,13 @@ def warnings(
     columns: Correlation,
     graph: Mapping[str, Any],
     history: Mapping[str, list[float]],
+    *,
+    joined: bool = False,
 ) -> list[str]:
-    """What a reader should know before trusting the embedding, in plain sentences; none if nothing is wrong."""
+    """What a reader should know before trusting the embedding, in plain sentences; none if nothing is wrong.
+
+    The parts of a ``joined`` encoder describe the same features several times, so that its width may exceed their number.
+    """
     n, d = embedding.shape
     found: list[str] = []
     # Centred rows span at most n - 1 directions, so this is what could have been filled.
@@ -193,7 +198,7 @@ def warnings(
             f"{_count(isolated, 'node')} of {nodes:,} ({isolated / nodes:.0%}) "
             f"{'has' if isolated == 1 else 'have'} no edge: their embedding rests on their own features alone."
         )
-    if features and features < d:
+    if features and features < d and not joined:
         found.append(
             f"The graph has {_count(features, 'feature')}, fewer than the {d} columns of the embedding: "
             f"they can hardly all be independent. Try a width of at most {features}."
@@ -204,11 +209,14 @@ def warnings(
         found.append(
             f"The loss was not a finite number at step {step}: the training diverged. Lower the learning rate."
         )
-    elif loss.size > 1 and loss[-1] > loss[0]:
-        found.append(
-            f"The loss ended above its start ({loss[0]:.4g} to {loss[-1]:.4g}): "
-            f"the training did not converge. Lower the learning rate."
-        )
+    elif loss.size > 1:
+        few = max(1, loss.size // 10)  # single steps are noisy: every one has views of its own
+        first, last = float(loss[:few].mean()), float(loss[-few:].mean())
+        if last > first:
+            found.append(
+                f"The loss ended above its start ({first:.4g} to {last:.4g}): the training did not converge. "
+                f"Bring the features to one scale, or lower the learning rate."
+            )
     return found
 
 

@@ -62,7 +62,9 @@ def _derive(data: ReportData, n_clusters: int | None, random_state: int) -> dict
     data = _sample(data, random_state)
     embedding = np.ascontiguousarray(data.embedding, dtype=np.float32)
     shape, columns = derive.spectrum(embedding), derive.correlation(embedding)
-    warnings = derive.warnings(embedding, shape, columns, data.graph, {k: list(v) for k, v in data.history.items()})
+    history = {name: list(values) for name, values in data.history.items()}
+    joined = data.settings.get("encoder") == "joined"
+    warnings = derive.warnings(embedding, shape, columns, data.graph, history, joined=joined)
     notes = list(data.notes)
     if len(embedding) < n_all:
         notes.append(f"The page shows {len(embedding):,} nodes drawn at random of {n_all:,}.")

@@ -227,8 +227,8 @@ def test_bad_input_is_one_sentence_and_exit_code_2(program, tmp_path, monkeypatc
 EDGES = "source,target\na,b\nb,c\nc,a\n"
 TABLE = "id,age,size\na,1,2\nb,2,3\nc,4,5\n"
 BAD_FILES = {
-    "an unknown id": (EDGES + "c,zoe\n", TABLE, (), "nodes.csv lacks 1 of the 4 nodes that edges.csv names (first 'zoe')"),
-    "features for half": (EDGES, "id,age\na,1\n", (), "nodes.csv lacks 2 of the 3 nodes that edges.csv names"),
+    "an unknown id": (EDGES + "c,zoe\n", TABLE, (), "nodes.csv lacks 1 of the 4 nodes that edges.csv names (first 'zoe'), as in line 5; add their rows"),
+    "features for half": (EDGES, "id,age\na,1\n", (), "nodes.csv lacks 2 of the 3 nodes that edges.csv names (first 'b', 'c'), as in line 2"),
     "no common id": (EDGES, "id,age\nx,1\ny,2\n", (), "check --id-column, --source and --target"),
     "a missing column": (EDGES, TABLE, ("--source", "from", "--target", "to"), "no column 'from' for the sources of the edges; it has 'source', 'target' (--source names the column)"),
     "a missing label": (EDGES, TABLE, ("--label-column", "topic"), "(--label-column names the column)"),
@@ -236,7 +236,7 @@ BAD_FILES = {
     "a ragged row": ("source,target\na,b\nb,c,d\n", TABLE, (), "edges.csv, line 3: 3 columns where the first line has 2"),
     "mixed types": (EDGES, TABLE.replace("b,2", "b,two"), (), "column 'age', line 3: 'two' among numbers; mend the value or leave the column out (--feature-columns lists the columns to use)"),
     "free text": (EDGES, "id,bio\n" + "".join(f"{i},{i * 70}\n" for i in "abc"), (), "with --text hash, or leave it out (--feature-columns"),
-    "not a number": (EDGES, TABLE.replace("b,2", "b,nan"), (), "column 'age', line 3: no value where a number must be"),
+    "not a number": (EDGES, TABLE.replace("b,2", "b,nan"), (), "column 'age', line 3: no value where a number must be (empty or NaN)"),
     "an empty file": ("", TABLE, (), "edges.csv is empty (0 bytes)"),
     "a header only": ("source,target\n", TABLE, (), "edges.csv has column names but no rows"),
     "a bad weight": (EDGES.replace("\n", ",x\n").replace("target,x", "target,weight"), TABLE, (), "column 'weight', line 2: 'x'"),

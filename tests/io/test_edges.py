@@ -127,7 +127,14 @@ BAD = {
     "not a Parquet file: its content is text": ("e.parquet", b"u,v\n1,2\n"),
     "footer": ("e.parquet", b"PAR1 nonsense"),
     "damaged gzip": ("e.csv.gz", gzip.compress(b"u,v\n" + b"1,2\n" * 5000, mtime=0)[:-20]),
-    "no reader for the suffix '.docx'": ("e.docx", b"u,v\n1,2\n"),
+    "no reader for the suffix '.docx'; edges are .csv, .tsv, .txt, .parquet, .graphml or .mtx": (
+        "e.docx",
+        b"u,v\n1,2\n",
+    ),
+    "line 1: not utf-8 text; it begins like UTF-16, so name that (`encoding='utf-16'`)": (
+        "e.csv",
+        "u,v\na,b\n".encode("utf-16"),
+    ),
     "pickle": ("e.csv", b"\x80\x04\x95\x00\x00"),
 }
 

@@ -127,7 +127,8 @@ def test_matrix_and_ids_of_different_writings_are_noticed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("z.csv", "id,e0\na,x\nb,1\n", "line 2: 'x' among numbers"),
+        ("z.csv", "id,e0\na,x\nb,1\n", "line 2: 'x' where an embedding must be a number"),
+        ("z.csv", "id,e0,kind\na,1,u\nb,2,v\n", "column 'kind', line 2: 'u' where an embedding must be a number"),
         ("z.csv", "id,e0\na,1\na,2\n", "line 3: the id 'a' was there before"),
         ("z.csv", "id\na\n", "but no numbers"),
         ("z.vec", "a 1 2\n", "line 1: expected the number of rows"),

@@ -132,7 +132,10 @@ def test_id_column_is_found(write):
 @pytest.mark.parametrize(
     ("nodes", "sentence"),
     [
-        ("id,age\nann,1\nbob,2\n", r"n\.csv lacks 1 of the 3 nodes that .*e\.csv names \(first 'cid'\)"),
+        (
+            "id,age\nann,1\nbob,2\n",
+            r"n\.csv lacks 1 of the 3 nodes that .*e\.csv names \(first 'cid'\), as in line \d; add",
+        ),
         ("id,age\nx,1\ny,2\n", "have no id in common"),
         ("id,age\nann,1\nbob,2\nbob,3\ncid,1\n", "line 4: the id 'bob' was there before"),
         ("id,age\nann,1\nbob\n", "line 3: 1 columns"),

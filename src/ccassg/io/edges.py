@@ -36,6 +36,8 @@ class Edges:
         All nodes, if the file lists them; some may have no edge.
     nodes : Table or None
         What the file says about its nodes (GraphML), with the column ``id``.
+    table : Table or None
+        Where the edges stand, row by row, for messages.
     notes : list of str
         What was guessed or left out.
     """
@@ -48,6 +50,7 @@ class Edges:
     directed: bool | None = None
     node_ids: pa.ChunkedArray | None = None
     nodes: Table | None = None
+    table: Table | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -96,6 +99,11 @@ def read_edges(
             from ccassg.io.matrix_market import read_matrix_market
 
             return read_matrix_market(edges)
+        if suffix not in (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES):
+            raise ValueError(
+                f"{edges}: no reader for the suffix {suffix!r}; edges are .csv, .tsv, .txt, .parquet, .graphml or .mtx, so save "
+                f"the file as one of these"
+            )
     table = tables.open_table(
         edges, known_names=tables.EDGE_NAMES, header=header, encoding=encoding, what="the edge table"
     )
@@ -133,6 +141,7 @@ def edges_of_table(
         target=id_column(table, second, data[second]),
         weights=weights,
         from_text=table.is_text,
+        table=table,
         notes=table.notes,
     )
 

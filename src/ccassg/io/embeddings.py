@@ -56,7 +56,7 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | N
     OSError
         If the file cannot be written.
     """
-    kind = _format_of(path, format)
+    kind = format_of(path, format)
     matrix = z.detach().cpu().numpy() if hasattr(z, "detach") else z
     if not (isinstance(matrix, np.memmap) and matrix.dtype == np.float32):  # what lies in a file stays there
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
@@ -87,7 +87,7 @@ def read_embeddings(path: PathLike, *, format: str | None = None) -> tuple[Array
     ValueError
         One sentence with the file, the place and the way out.
     """
-    kind = _format_of(path, format)
+    kind = format_of(path, format)
     file = check_file(path)
     with one_sentence(file):
         z, ids = _READERS[kind](file)
@@ -106,6 +106,9 @@ def _read_table(path: Path) -> tuple[Array, Array]:
         raise ValueError(f"{path} has a column of ids ({name!r}) but no numbers")
     data = table.read(table.names, as_text=[name])
     ids = settle([unique_ids(table, name, data[name])], [table.is_text])[0]
+    for column in columns:
+        if tables.is_string(data[column].type):  # categories are features, not embeddings
+            raise tables.not_a_number(table, column, data[column], "an embedding")
     z, _ = encode_columns(table, data, columns)
     return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
 
@@ -208,7 +211,8 @@ def _check_ids(ids: Any, n: int) -> pa.Array:
     return array
 
 
-def _format_of(path: PathLike, format: str | None) -> str:
+def format_of(path: PathLike, format: str | None = None) -> str:
+    """The format of an embedding file, by name or by its suffix; ValueError if there is none."""
     kind = FORMATS.get(suffix_of(path)) if format is None else format
     if kind not in WRITERS:
         given = f"the suffix of {path}" if format is None else f"the format {format!r}"

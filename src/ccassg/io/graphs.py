@@ -137,7 +137,7 @@ def read_graph(
             encoding=encoding,
         )
         notes += nodes.notes
-    node_ids, place = _match_nodes(found, edge_ids, nodes)
+    node_ids, place = _match_nodes(found, edge_ids, codes, nodes)
     if found.directed and not directed:
         notes.append(f"{found.name} is directed; every edge got its reverse (`directed=True` keeps directions)")
     graph = _build(found, codes if place is None else place[codes], len(node_ids), nodes, directed)
@@ -204,7 +204,7 @@ def _number_edges(edges: Edges) -> tuple[pa.Array, Array]:
     return ids, codes.reshape(2, -1)
 
 
-def _match_nodes(edges: Edges, edge_ids: pa.Array, nodes: Nodes | None) -> tuple[pa.Array, Array | None]:
+def _match_nodes(edges: Edges, edge_ids: pa.Array, codes: Array, nodes: Nodes | None) -> tuple[pa.Array, Array | None]:
     """All node ids in the order of the rows, and for each id of the edges its row (None: the same order)."""
     if nodes is None:
         if edges.node_ids is None:
@@ -227,9 +227,17 @@ def _match_nodes(edges: Edges, edge_ids: pa.Array, nodes: Nodes | None) -> tuple
         examples = edge_ids.take(pa.array(lacking[:3])).to_pylist()
         raise ValueError(
             f"{name} lacks {len(lacking):,} of the {len(place):,} nodes that {edges.name} names (first "
-            f"{tables.listed(examples)}); add their rows, or take their edges out"
+            f"{tables.listed(examples)}){_as_in(edges, codes, place < 0)}; add their rows, or take their edges out"
         )
     return among, place
+
+
+def _as_in(edges: Edges, codes: Array, lacking: Array) -> str:
+    """Where the first edge to one of the lacking ids stands, if the file has lines or rows."""
+    if edges.table is None:
+        return ""
+    row = int(np.flatnonzero(lacking[codes].any(axis=0))[0])
+    return f", as in {edges.table.place(row)}"
 
 
 def _rows_in_order(edges: Edges, edge_ids: pa.Array, nodes: Nodes) -> tuple[pa.Array, Array]:

@@ -103,7 +103,7 @@ def open_table(
         return TextTable(path, header, encoding, known_names)
     raise ValueError(
         f"{path}: no reader for the suffix {suffix!r}; tables are {', '.join(TEXT_SUFFIXES[:4])} (or these with .gz) and "
-        f"{', '.join(PARQUET_SUFFIXES)}"
+        f"{', '.join(PARQUET_SUFFIXES)}, so save the file as one of these"
     )
 
 
@@ -248,7 +248,8 @@ def numbers(table: Table, name: str, column: pa.ChunkedArray, role: str) -> np.n
     if column.null_count:
         row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
         raise ValueError(
-            f"{table}, column {name!r}, {table.place(row)}: no value where a number must be; fill or drop such rows"
+            f"{table}, column {name!r}, {table.place(row)}: no value where a number must be (empty or NaN); fill or drop such "
+            f"rows"
         )
     values = column.cast(pa.float64(), safe=False).to_numpy()
     if not np.isfinite(values).all():

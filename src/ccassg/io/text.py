@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -14,7 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ccassg.io.files import PathLike, check_file, is_gzip, one_sentence, open_bytes, require_kind, suffix_of
+from ccassg.io.files import PathLike, check_file, is_gzip, one_sentence, open_bytes, read_head, require_kind, suffix_of
 
 HEAD_BYTES = 1 << 22
 BLOCK_BYTES = 1 << 24
@@ -246,10 +247,12 @@ def _guess_layout(path: Path, header: bool | None, encoding: str, known_names: C
 
 
 def _wrong_encoding(path: Path, line: int, encoding: str) -> ValueError:
-    return ValueError(
-        f"{path}, line {line}: not {encoding} text; save the file as UTF-8, or name its encoding (for example "
-        f"`encoding='latin-1'`)"
-    )
+    begins = read_head(path, 2)
+    if begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        way_out = "it begins like UTF-16, so name that (`encoding='utf-16'`), or save the file as UTF-8"
+    else:
+        way_out = "save the file as UTF-8, or name its encoding (for example `encoding='latin-1'`)"
+    return ValueError(f"{path}, line {line}: not {encoding} text; {way_out}")
 
 
 def _guess_delimiter(line: str, suffix: str) -> str:

@@ -48,6 +48,28 @@ def test_convert_own_files(tmp_path):
     assert opened.graph.n_features == 2
 
 
+def test_convert_reads_what_fit_reads(tmp_path):
+    (tmp_path / "e.csv").write_bytes("citer;cited by;strength\né;b;1\nb;c;2\n".encode("latin-1"))
+    (tmp_path / "n.csv").write_bytes("paper;height;note;topic\né;1;x;u\nb;2;y;v\nc;3;z;u\n".encode("latin-1"))
+    options = ["--source", "citer", "--target", "cited by", "--weight", "strength", "--id-column", "paper"]
+    options += [
+        "--label-column",
+        "topic",
+        "--feature-columns",
+        "height",
+        "--encoding",
+        "latin-1",
+        "-f",
+        str(tmp_path / "n.csv"),
+    ]
+    result = run(app, ["convert", str(tmp_path / "e.csv"), *options, "-o", str(tmp_path / "s")])
+    assert result.exit_code == 0, result.exception
+    opened = read_store(tmp_path / "s")
+    assert opened.graph.ids.tolist() == ["é", "b", "c"]
+    assert (opened.graph.n_features, opened.y.tolist()) == (1, [0, 1, 0])
+    assert sorted(opened.graph.weights.tolist()) == [1, 1, 2, 2]
+
+
 def test_a_second_time_needs_overwrite(tmp_path):
     arguments = ["convert", "cora", "-o", str(tmp_path / "s")]
     assert run(app, arguments).exit_code == 0

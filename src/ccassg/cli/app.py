@@ -80,7 +80,7 @@ def write_json(path: Path | None, result: Any) -> None:
 def main() -> None:
     """Run the program: bad input ends with one sentence and exit code 2, a run that diverges with 1, Ctrl-C with 130."""
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="ccassg")
         if code == 130:  # what Typer makes of Ctrl-C, without a word
             error_console.print("Interrupted.")
     except typer.Exit as stop:
@@ -97,9 +97,19 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # not one of click's usage errors
             raise
-        error_console.print(f"[bold red]Error:[/] {error.format_message()}", highlight=False, soft_wrap=True)
         code = 2
+        if type(error).__name__ != "NoArgsIsHelpError":  # then the help is on the screen already
+            error_console.print(f"[bold red]Error:[/] {_usage(error)}", highlight=False, soft_wrap=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Any) -> str:
+    """What click says of a wrong command line, and the help to look at."""
+    from rich.markup import escape
+
+    context = getattr(error, "ctx", None)
+    program = context.command_path if context is not None else app.info.name
+    return escape(f"{error.format_message().rstrip('.')}; see {program} --help")
 
 
 def _sentence(error: Exception) -> str:

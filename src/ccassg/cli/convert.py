@@ -9,21 +9,42 @@ from typing import Annotated, Any
 import typer
 
 from ccassg.cli.app import JsonFile, app, say, say_notes, write_json
+from ccassg.cli.fit import (
+    ColumnOption,
+    DataDirOption,
+    DirectedOption,
+    EncodingOption,
+    FeatureColumnsOption,
+    FeaturesOption,
+    GraphArgument,
+    IdsOption,
+    LabelsOption,
+    NodeColumnOption,
+    TextOption,
+    split_names,
+)
 
 
 @app.command()
 def convert(
-    source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="A dataset's name, a folder, an edge file or a store.")
-    ],
+    graph: GraphArgument,
     store: Annotated[Path, typer.Option("--output", "-o", metavar="STORE", help="The folder to make.")],
-    features: Annotated[Path | None, typer.Option(help="Node table or feature matrix, with an edge file.")] = None,
-    labels: Annotated[Path | None, typer.Option(help="File of labels, with an edge file.")] = None,
+    features: FeaturesOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = None,
+    source: ColumnOption = None,
+    target: ColumnOption = None,
+    weight: ColumnOption = None,
+    id_column: NodeColumnOption = None,
+    label_column: NodeColumnOption = None,
+    feature_columns: FeatureColumnsOption = None,
+    directed: DirectedOption = False,
+    text: TextOption = "refuse",
+    encoding: EncodingOption = "utf-8",
     parts: Annotated[int, typer.Option(min=1, help="Order the nodes by this many parts that few edges cross.")] = 1,
     method: Annotated[str, typer.Option(help="How to find the parts: auto, metis or contiguous.")] = "auto",
-    directed: Annotated[bool, typer.Option(help="Keep directions of an edge file.")] = False,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace a store that is already there.")] = False,
+    data_dir: DataDirOption = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is already there.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Write a graph as a store: a folder that opens at once and is read only where it is touched.
@@ -35,30 +56,32 @@ def convert(
 
     start = time.perf_counter()
     loaded = runs.open_graph(
-        source, data_dir=data_dir, verify=True, features=features, labels=labels, directed=directed
-    ).loaded
-    graph = loaded.graph
-    assigned = partition.partition(graph, parts, method=method) if parts > 1 else None  # type: ignore[arg-type]
+        graph, data_dir=data_dir, verify=True, features=features, labels=labels, ids=ids, source=source, target=target,
+        weight=weight, id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns),
+        directed=directed, text=text, encoding=encoding,
+    ).loaded  # fmt: skip
+    opened = loaded.graph
+    assigned = partition.partition(opened, parts, method=method) if parts > 1 else None  # type: ignore[arg-type]
     names: dict[str, Any] = {"class_names": loaded.class_names, "feature_names": loaded.feature_names}
-    write_store(store, graph, y=loaded.y, parts=assigned, overwrite=overwrite, **names)
+    write_store(store, opened, y=loaded.y, parts=assigned, overwrite=overwrite, **names)
     result: dict[str, Any] = {
         "store": str(store),
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "features": graph.n_features,
+        "nodes": opened.n_nodes,
+        "edges": opened.n_edges,
+        "features": opened.n_features,
         "parts": parts,
         "bytes": sum(file.stat().st_size for file in store.iterdir()),
         "seconds": time.perf_counter() - start,
     }
-    lines = [f"{store}: {graph!r}, {result['bytes'] / 1e6:.1f} MB"]
+    lines = [f"{store}: {opened!r}, {result['bytes'] / 1e6:.1f} MB"]
     if assigned is not None:
-        found = partition.cost(graph, assigned)
+        found = partition.cost(opened, assigned)
         result |= {"edges_cut": found.cut, "halo": found.halo, "largest_part": found.largest}
         lines.append(
-            f"{parts} parts: {found.cut / max(1, graph.n_edges):.1%} of the edges cross them; a part holds up to "
+            f"{parts} parts: {found.cut / max(1, opened.n_edges):.1%} of the edges cross them; a part holds up to "
             f"{found.largest:,} nodes and receives from up to {found.largest_halo:,} others"
         )
     write_json(json_file, result)
     for line in lines:
         say(line)
-    say_notes(loaded.notes or graph.notes)
+    say_notes(loaded.notes or opened.notes)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ccassg.cli.app import JsonFile, app, console, say, write_json
+from ccassg.cli.names import datasets_beginning
 from ccassg.datasets import CARDS, DATASETS
 from ccassg.datasets.cora import embedded_file
 from ccassg.datasets.load import find_folder, search_path
@@ -39,7 +40,12 @@ def list_datasets(context: typer.Context, data_dir: DataDir = None, json_file: J
 
 @datasets_app.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"Any of {', '.join(DATASETS)}; or all.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME...", help=f"Any of {', '.join(DATASETS)}; or all.", autocompletion=datasets_beginning
+        ),
+    ],
     folder: Annotated[Path | None, typer.Option(help="Put the files here instead of the cache.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of a mirror: a folder with the same files.")] = None,
     json_file: JsonFile = None,

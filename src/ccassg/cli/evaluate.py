@@ -55,7 +55,7 @@ def similar(
     embeddings: EmbeddingsArgument,
     node: Annotated[str, typer.Argument(metavar="ID", help="The node's own id.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many.")] = 10,
-    metric: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
+    metric: Annotated[str, typer.Option(help="cosine, dot or euclidean.")] = "cosine",
     labels: LabelsOption = None,
     json_file: JsonFile = None,
 ) -> None:

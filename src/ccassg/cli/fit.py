@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ccassg.cli.app import JsonFile, app, console, say, say_notes, write_json
+from ccassg.cli.names import datasets_beginning, methods_beginning
 from ccassg.cli.progress import steps
 
 GraphArgument = Annotated[
@@ -53,8 +54,14 @@ def fit(
     directed: DirectedOption = False,
     text: TextOption = "refuse",
     encoding: EncodingOption = "utf-8",
-    method: Annotated[str, typer.Option(help="cca-ssg or another system; ccassg settings lists them.")] = "cca-ssg",
-    preset: Annotated[str | None, typer.Option(help="The paper's settings for this dataset.")] = None,
+    method: Annotated[
+        str,
+        typer.Option(help="cca-ssg or another system; ccassg settings lists them.", autocompletion=methods_beginning),
+    ] = "cca-ssg",
+    preset: Annotated[
+        str | None,
+        typer.Option(help="The paper's settings for this dataset.", autocompletion=datasets_beginning),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", "-s", metavar="NAME=VALUE", help="One setting; may be repeated. See ccassg settings."),
@@ -76,6 +83,14 @@ def fit(
 
     started = time.perf_counter()
     console.quiet = not distributed.speaks()
+    chosen = {"random_state": seed} | runs.parse_settings(settings or [])
+    if method == "cca-ssg":
+        chosen.setdefault("device", device)
+    model = baselines.make(method, preset, **chosen)
+    if baselines.METHODS[method].kind == "classifier":
+        raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"{output} is a file; name a folder for the model")
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
         id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns), directed=directed,
@@ -84,12 +99,6 @@ def fit(
     loaded = opened.loaded
     say(f"{graph}: {loaded.graph!r}")
     say_notes(loaded.notes)
-    chosen = {"random_state": seed} | runs.parse_settings(settings or [])
-    if method == "cca-ssg":
-        chosen.setdefault("device", device)
-    model = baselines.make(method, preset, **chosen)
-    if baselines.METHODS[method].kind == "classifier":
-        raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = output / "checkpoint.safetensors"
     log_folder = tensorboard if distributed.speaks() else None
@@ -136,8 +145,9 @@ def embed(
     Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
     """
     from ccassg import baselines, runs
-    from ccassg.io.embeddings import write_embeddings
+    from ccassg.io.embeddings import format_of, write_embeddings
 
+    format_of(output)  # before the work, not after it
     encoder = baselines.load(model)
     record = runs.read_run(model) if (model / runs.RUN).exists() else {}
     opened = runs.open_graph(
@@ -164,7 +174,9 @@ def embed(
 
 @app.command("settings")
 def list_settings(
-    method: Annotated[str, typer.Argument(help="A method's name.")] = "cca-ssg",
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="A method's name.", autocompletion=methods_beginning)
+    ] = "cca-ssg",
 ) -> None:
     """List what --set can change, with the defaults; and the methods there are.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ccassg.cli.app import JsonFile, app, console, say, write_json
+from ccassg.cli.names import experiments_beginning
 
 if TYPE_CHECKING:
     from ccassg.experiments.runner import Progress
@@ -20,7 +21,12 @@ DOCUMENT = Path("docs/reproduction.md")
 @app.command()
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="EXPERIMENT...", help="Which, by name (see --list); or all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="EXPERIMENT...",
+            help="Which, by name (see --list); or all.",
+            autocompletion=experiments_beginning,
+        ),
     ] = None,
     list_only: Annotated[bool, typer.Option("--list", help="Say what experiments there are.")] = False,
     datasets: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,

@@ -8,7 +8,7 @@ from ccassg import CCASSG, augment, train
 from ccassg.blocks import embed_blocks
 from ccassg.datasets import stochastic_block_graph
 from ccassg.encoders import Joined
-from ccassg.joint import part_weights, principal_directions
+from ccassg.joint import directions, part_weights, principal_directions
 
 SMALL = {"n_steps": 4, "hidden_dim": 16, "embedding_dim": 24, "random_state": 0, "encoder": "joined"}
 
@@ -19,28 +19,32 @@ def data(request):
 
 
 @pytest.mark.parametrize(
-    ("share", "parts"),
-    [(0.0, "gcn linear"), (0.5, "gcn mlp linear"), (1.0, "mlp linear"), (0.3, "gcn mlp linear")],
+    ("share", "n_hops", "parts"),
+    [
+        (0.0, 2, "gcn linear"),
+        (0.5, 2, "gcn mlp linear own"),
+        (0.5, 0, "gcn mlp linear"),  # without hops, "linear" is the own features
+        (1.0, 0, "mlp linear"),
+        (0.3, 1, "gcn mlp linear own"),
+    ],
 )
-def test_parts_that_say_too_little_are_left_out(share, parts):
-    weights = part_weights(share)
+def test_parts_that_say_too_little_are_left_out(share, n_hops, parts):
+    weights = part_weights(share, n_hops)
     assert " ".join(weights) == parts
     assert max(weights.values()) == 1
     assert weights["linear"] == (1.0 if "gcn" in weights else 0.5)
     if share == 0.3:
-        assert weights["mlp"] == pytest.approx(3 / 7)
+        assert weights["mlp"] == weights["own"] == pytest.approx(3 / 7)
 
 
 def test_widths_add_up_and_scales_follow_the_weights(data):
     model = CCASSG(**SMALL | {"embedding_dim": 26}, own_share=0.4, n_hops=2).fit(data.graph)
-    gcn, mlp, linear = model.encoder_.parts
-    assert [part.dims[-1] for part in (gcn, mlp, linear)] == [10, 8, 8]
-    assert (gcn.n_hops, mlp.n_hops, linear.n_hops) == (2, 0, 2)
+    assert [part.dims[-1] for part in model.encoder_.parts] == [8, 6, 6, 6]
+    assert [part.n_hops for part in model.encoder_.parts] == [2, 0, 2, 0]
     z = model.transform(data.graph)
     np.testing.assert_allclose(z.mean(0), 0, atol=1e-5 * np.abs(z).max())
-    scales = [np.sqrt((part**2).mean()) for part in (z[:, :10], z[:, 10:18], z[:, 18:])]
-    assert scales[1] / scales[0] == pytest.approx(2 / 3, rel=1e-4)
-    assert scales[2] / scales[0] == pytest.approx(1, rel=1e-4)
+    scales = [np.sqrt((part**2).mean()) for part in np.split(z, [8, 14, 20], axis=1)]
+    np.testing.assert_allclose(np.array(scales) / scales[0], [1, 2 / 3, 1, 2 / 3], rtol=1e-4)
     assert {len(curve) for curve in model.history_.values()} == {4}
     assert model.get_feature_names_out().shape == (26,)
 
@@ -65,6 +69,15 @@ def test_linear_part_is_the_principal_directions_of_averaged_features(data):
     exact = np.linalg.svd(averaged - averaged.mean(0), full_matrices=False)[2][:5].T
     np.testing.assert_allclose(np.linalg.svd(exact.T @ found)[1], 1, atol=0.02)
     assert principal_directions(data.graph, 0, 40).shape == (20, 40)
+
+
+def test_directions_are_turned_so_that_every_column_has_its_share(data):
+    plain, turned = principal_directions(data.graph, 2, 12), directions(data.graph, 2, 12)
+    np.testing.assert_allclose(turned.T @ turned, np.eye(12), atol=1e-4)
+    np.testing.assert_allclose(turned @ turned.T, plain @ plain.T, atol=1e-4)  # the same space
+    a = augment.normalized(augment.edge_structure(data.graph)).to_scipy()
+    spreads = [np.asarray(a @ (a @ (data.graph.features @ d))).std(0) for d in (plain, turned)]
+    assert spreads[0].max() / spreads[0].min() > 2 * spreads[1].max() / spreads[1].min()
 
 
 def test_save_load_blocks_and_new_nodes(data, tmp_path):
@@ -125,7 +138,7 @@ def test_impossible_parts_are_refused(data):
         ({"own_share": 1.5}, "own_share must be a number from 0 to 1, got 1.5"),
         ({"n_hops": -1}, "n_hops must be an integer, at least 0, got -1"),
         ({"n_hops": 100}, "n_hops must be at most 64"),
-        ({"embedding_dim": 2, "own_share": 0.5}, "too narrow for 3 parts"),
+        ({"embedding_dim": 2, "own_share": 0.5}, "too narrow for 4 parts"),
         ({"batch_nodes": 10}, "batch_nodes goes with a plain encoder"),
     ):
         with pytest.raises(ValueError, match=message):

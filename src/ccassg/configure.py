@@ -70,7 +70,7 @@ def _check_joined(chosen: dict[str, Any]) -> None:
     _require_count("n_hops", chosen["n_hops"], least=0)
     if chosen["n_hops"] > modelfile.MAX_EXTRA_HOPS:
         raise ValueError(f"n_hops must be at most {modelfile.MAX_EXTRA_HOPS}, got {chosen['n_hops']}")
-    n_parts = len(joint.part_weights(float(share)))
+    n_parts = len(joint.part_weights(float(share), int(chosen["n_hops"])))
     if chosen["embedding_dim"] < n_parts:
         raise ValueError(
             f"embedding_dim {chosen['embedding_dim']} is too narrow for {n_parts} parts; widen it or take a plain encoder"

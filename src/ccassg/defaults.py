@@ -9,9 +9,11 @@ from ccassg import distributed, joint, signals
 from ccassg.graph import Graph
 
 AUTO = "auto"
+# Raised when the same graph gets other settings, or they another meaning: recorded runs of the defaults name it.
+VERSION = 2
 MAX_DIM = 512
-# Width of one part of a joined encoder, and what a width given by hand must leave each of three.
-MAX_PART_DIM, MIN_PART_DIM = 256, 8
+# A joined encoder: how many parts it can have, the width of one, and what a width given by hand must leave each.
+MAX_PARTS, MAX_PART_DIM, MIN_PART_DIM = 4, 256, 8
 # Fewer nodes or features say nothing about agreement; more nodes do not fit into memory beside their averages.
 MIN_NODES, MIN_FEATURES, MAX_NODES = 50, 4, 500_000
 
@@ -42,7 +44,8 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> tupl
     decide("n_layers", 2, "the paper's choice on six of seven graphs")
     n_parts, widest = 1, MAX_DIM
     if chosen["encoder"] == "joined":
-        n_parts = len(joint.part_weights(chosen["own_share"])) if _is_share(chosen["own_share"]) else 3
+        known = _is_share(chosen["own_share"]) and isinstance(chosen["n_hops"], int)
+        n_parts = len(joint.part_weights(chosen["own_share"], chosen["n_hops"])) if known else MAX_PARTS
         widest = MAX_PART_DIM
     width = min(widest, fillable_width(graph))
     shared = f"{n_parts} parts of at most" if n_parts > 1 else "at most"
@@ -104,7 +107,7 @@ def _obstacle(chosen: dict[str, Any]) -> str | None:
     if distributed.active() is not None:
         return "on several processes"
     width = chosen["embedding_dim"]
-    if isinstance(width, int) and width < 3 * MIN_PART_DIM:
+    if isinstance(width, int) and width < MAX_PARTS * MIN_PART_DIM:
         return f"in so few dimensions as {width}"
     return None
 

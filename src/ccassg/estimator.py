@@ -37,7 +37,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     encoder : {"auto", "gcn", "mlp", "joined"}
         Graph convolutions; or an MLP that sees only a node's own features; or both, trained one after the other and set side
-        by side with the linearly averaged features, so that a linear probe can use either.
+        by side with the features, own and averaged, so that a linear probe can use either.
     n_layers : int or "auto"
         Layers of the encoder; with one, its width is the embedding's.
     hidden_dim, embedding_dim : int or "auto"
@@ -189,7 +189,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "on_step": on_step,
         }
         if isinstance(encoder, Joined):
-            history = joint.train_parts(encoder, graph, settings, self.settings_["own_share"], **given)
+            share, n_hops = self.settings_["own_share"], self.settings_["n_hops"]
+            history = joint.train_parts(encoder, graph, settings, share, n_hops, **given)
         else:
             history = train.train(encoder, graph, settings, **given)
         self.fit_seconds_ = time.perf_counter() - start

@@ -1,8 +1,8 @@
-"""Train encoders side by side and weigh them: the neighbourhood's, the own features', and features averaged linearly.
+"""Train encoders side by side and weigh them: the neighbourhood's, the own features', and both as they are.
 
-A linear probe on the result can use whichever says more. The trained parts are CCA-SSG each on its own; the linear part is
-A^k X in its principal directions, which nothing can overfit. Weights and shifts go into the last layers, so that what
-is left is plain encoders.
+A linear probe on the result can use whichever says more. The trained parts are CCA-SSG each on its own; the linear parts are
+A^k X and, beside an MLP, X itself, in their principal directions, which nothing can overfit. Weights and shifts go into the
+last layers, so that what is left is plain encoders.
 """
 
 from __future__ import annotations
@@ -25,31 +25,38 @@ from ccassg.train import History, Settings, embed, train
 LEFT_OUT, ALONE = 0.2, 0.7
 # Weight of the linear part against the heavier of the trained ones, and where there is no GCN: what it has, the MLP sees too.
 LINEAR_WEIGHT, LINEAR_WEIGHT_ALONE = 1.0, 0.5
+TRAINED = ("gcn", "mlp")
 # Of the randomised decomposition.
 OVERSAMPLING, N_ITERATIONS = 8, 2
 
 
-def part_weights(own_share: float) -> dict[str, float]:
-    """What the parts weigh by the share of the own features in the evidence; a part that is not there says too little."""
+def part_weights(own_share: float, n_hops: int) -> dict[str, float]:
+    """What the parts weigh by the share of the own features in the evidence; a part that is not there says too little.
+
+    "gcn" and "mlp" are trained, "linear" is A^k X and "own" is X, which A^0 X would only repeat.
+    """
     own, neighbours = own_share, 1 - own_share
     weights = {}
     if own_share <= ALONE:
         weights["gcn"] = min(1.0, neighbours / max(own, 1e-12))
     if own_share >= LEFT_OUT:
         weights["mlp"] = min(1.0, own / max(neighbours, 1e-12))
-    return weights | {"linear": LINEAR_WEIGHT if "gcn" in weights else LINEAR_WEIGHT_ALONE}
+    weights["linear"] = LINEAR_WEIGHT if "gcn" in weights else LINEAR_WEIGHT_ALONE
+    if "mlp" in weights and n_hops > 0:
+        weights["own"] = weights["mlp"]
+    return weights
 
 
 def build(n_features: int, hidden: list[int], width: int, *, own_share: float, n_hops: int, seed: int) -> Joined:
     """Untrained parts that share the width of the embedding equally; the first gets what does not divide."""
-    names = list(part_weights(own_share))
+    names = list(part_weights(own_share, n_hops))
     widths = [width // len(names)] * len(names)
     widths[0] += width - sum(widths)
     parts = []
     for name, own in zip(names, widths, strict=True):
-        dims = [n_features, *(hidden if name != "linear" else []), own]
-        extra = {"gcn": max(0, n_hops - len(hidden) - 1), "mlp": 0, "linear": n_hops}[name]
         is_gcn, is_mlp = name == "gcn", name == "mlp"
+        dims = [n_features, *(hidden if is_gcn or is_mlp else []), own]
+        extra = {"gcn": max(0, n_hops - len(hidden) - 1), "linear": n_hops}.get(name, 0)
         parts.append(Encoder(dims, propagate=is_gcn, batch_norm=is_mlp, seed=seed, extra_hops=extra))
     return Joined(parts)
 
@@ -59,6 +66,7 @@ def train_parts(
     graph: Graph,
     settings: Settings,
     own_share: float,
+    n_hops: int,
     *,
     checkpoint_path: Path | None = None,
     checkpoint_every: int = 50,
@@ -69,13 +77,15 @@ def train_parts(
     Parameters
     ----------
     encoder : Joined
-        From `build` with the same share.
+        From `build` with the same share and hops.
     graph, settings, checkpoint_path, checkpoint_every, on_step
         As for `train`; the second part's checkpoint lies beside the first's.
-    own_share : float
+    own_share, n_hops : float, int
         See `part_weights`.
     """
-    *trained, linear = encoder.parts
+    weights = part_weights(own_share, n_hops)
+    by_name = dict(zip(weights, encoder.parts, strict=True))
+    trained = [part for name, part in by_name.items() if name in TRAINED]
     histories = []
     for i, part in enumerate(trained):
         path = checkpoint_path if checkpoint_path is None or i == 0 else _beside(checkpoint_path)
@@ -84,11 +94,25 @@ def train_parts(
         histories.append(
             train(part, graph, own, checkpoint_path=path, checkpoint_every=checkpoint_every, on_step=report)
         )
-    with torch.no_grad():
-        linear.weights[0].copy_(torch.from_numpy(principal_directions(graph, linear.n_hops, linear.dims[-1])))
-        linear.biases[0].zero_()
-    _weigh(encoder, graph, part_weights(own_share))
+    for name, part in by_name.items():
+        if name not in TRAINED:
+            with torch.no_grad():
+                part.weights[0].copy_(torch.from_numpy(directions(graph, part.n_hops, part.dims[-1])))
+                part.biases[0].zero_()
+    _weigh(encoder, graph, weights)
     return _sum(histories)
+
+
+def directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array:
+    """The principal directions of A^k X, turned at random within the space that they span, (n_features, width).
+
+    Principal directions put what matters into a few columns. A probe that moves every weight by about the same step, as Adam
+    does, then takes in as much noise from each of the others; turned, every column has its share of both.
+    """
+    found = principal_directions(graph, n_hops, width, seed=seed)
+    draws = np.random.default_rng([seed, 1]).standard_normal((width, width), dtype=np.float32)
+    turned: Array = found @ np.linalg.qr(draws)[0]
+    return turned
 
 
 def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array:
@@ -128,7 +152,8 @@ def _weigh(encoder: Joined, graph: Graph, weights: dict[str, float]) -> None:
     shifts = [z.mean(0) for z in found]
     scales = [float((z - shift).square().mean().sqrt()) for z, shift in zip(found, shifts, strict=True)]
     # paper: the encoder's output as it is. A probe with a fixed number of steps depends on that scale, so it stays.
-    lead = max(range(len(found) - 1), key=lambda i: list(weights.values())[i])
+    names = list(weights)
+    lead = names.index(max(TRAINED, key=lambda name: weights.get(name, 0.0)))
     for part, weight, shift, scale in zip(encoder.parts, weights.values(), shifts, scales, strict=True):
         factor = weight * scales[lead] / scale if scale > 0 else 1.0
         part.weights[-1].mul_(factor)

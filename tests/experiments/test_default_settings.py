@@ -1,5 +1,6 @@
 """The automatic settings beside the paper's and beside simpler things."""
 
+from ccassg.datasets import stochastic_block_graph
 from ccassg.estimator import CCASSG
 from ccassg.experiments import EXPERIMENTS, default_settings, tasks
 from ccassg.experiments.experiment import classification_run
@@ -8,7 +9,7 @@ from ccassg.experiments.experiment import classification_run
 def test_the_default_names_no_setting_and_is_scored_like_the_preset():
     ours, paper = default_settings._default("cora", 3), classification_run("cca-ssg", "cora", 3)
     assert tasks.make_model(ours).get_params() == CCASSG(random_state=3).get_params()
-    assert {name: value for name, value in ours.items() if name != "settings"} == {
+    assert {name: value for name, value in ours.items() if name not in ("settings", "defaults")} == {
         name: value for name, value in paper.items() if name != "settings"
     }
 
@@ -25,3 +26,10 @@ def test_five_seeds_from_unlike_to_like_neighbours():
     runs = experiment.runs(experiment.plan(datasets=["synthetic"]))
     assert len({run["seed"] for run in runs}) == 5
     assert {run["graph"]["homophily"] for run in runs} >= {0.1, 0.9}
+
+
+def test_the_cost_is_measured_in_turns():
+    data = stochastic_block_graph(100, 3, 6.0, n_features=16, seed=0)
+    taken = default_settings.cost({"rounds": 2, "seed": 0}, data)["fit_seconds"]
+    assert {name: len(seconds) for name, seconds in taken.items()} == {"default": 2, "plain": 2}
+    assert min(taken["default"] + taken["plain"]) > 0

@@ -41,6 +41,8 @@ def perform(run: Run, data_dir: str | None) -> Outcome:
         return correlation_picture(run, data), {}
     if task == "information":
         return information.measure(run, data), {}
+    if task == "default-cost":
+        return default_settings.cost(run, data), {}
     if task == "label-free":
         return label_free.measure(run, data, split_of(data, run["splits"][0])), {}
     raise ValueError(f"there is no task {task!r}; update ccassg, or remove the run")

@@ -26,7 +26,7 @@ from ccassg.stopping import stop_step
 from ccassg.tune import GRID
 
 STEPS = (5, 10, 20, 50, 100)
-N_SETTINGS, QUICK_SETTINGS = 16, 3
+N_SETTINGS, QUICK_SETTINGS = 12, 3
 # Narrow and with the loss on some nodes, so that many settings can be tried.
 WIDTH, LOSS_NODES, EPOCHS = 128, 1024, 500
 # Judged beside the criteria: what labels would give.

@@ -54,7 +54,9 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Training steps.
     early_stopping : bool
         Stop before ``n_steps`` when the loss hardly falls any more: later steps whiten noise.
-    learning_rate, weight_decay : float
+    learning_rate : float
+        Of Adam.
+    weight_decay : float
         Of Adam.
     drop_both_directions : bool
         Drop the two directions of an undirected edge together. The released code of the paper does not.

@@ -45,6 +45,10 @@ def _result(run, rng):
         }
     if run["task"] == "default-settings":
         return {"accuracy": {name: float(rng.random()) for name in ("default", "raw features", "A^2 X")}}
+    if run["task"] == "default-cost":
+        return {"fit_seconds": {"default": [2.0, 2.1], "plain": [1.5, 1.6]}}
+    if run["task"] == "memory-growth":
+        return {"memory_bytes": 1000 * run["n_nodes"], "fit_seconds": 1.0}
     if run["task"] == "label-free":
         return {"loss": (-np.arange(max(run["steps"]), dtype=float)).tolist(), "measured": _measured(run, rng)}
     n_splits = len(run.get("splits", [0]))

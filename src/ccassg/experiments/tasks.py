@@ -19,7 +19,7 @@ from ccassg.evaluate import (
     off_diagonal_correlation,
 )
 from ccassg.evaluate.scores import score
-from ccassg.experiments import collapse, default_settings, details, information, label_free, provenance
+from ccassg.experiments import collapse, default_settings, details, information, label_free, methods, provenance
 from ccassg.experiments.records import Run, pack
 
 Outcome = tuple[dict[str, Any], dict[str, float]]
@@ -32,6 +32,8 @@ def perform(run: Run, data_dir: str | None) -> Outcome:
         return collapse.measure(run), {}
     if task == "default-settings":
         return default_settings.measure(run), {}
+    if task == "memory-growth":
+        return methods.measure(run), {}
     data = load_dataset(run["dataset"], data_dir=data_dir)
     if task == "node-classification":
         return node_classification(run, data)

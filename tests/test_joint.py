@@ -32,9 +32,15 @@ def test_parts_that_say_too_little_are_left_out(share, n_hops, parts):
     weights = part_weights(share, n_hops)
     assert " ".join(weights) == parts
     assert max(weights.values()) == 1
-    assert weights["linear"] == (1.0 if "gcn" in weights else 0.5)
+    assert weights["linear"] == 1
     if share == 0.3:
         assert weights["mlp"] == weights["own"] == pytest.approx(3 / 7)
+
+
+def test_a_gcn_that_says_less_than_the_own_features_fades_faster():
+    assert part_weights(0.55, 0)["gcn"] == pytest.approx((45 / 55) ** 2)
+    assert part_weights(0.55, 0)["mlp"] == 1
+    assert "gcn" not in part_weights(0.6, 0)
 
 
 def test_widths_add_up_and_scales_follow_the_weights(data):

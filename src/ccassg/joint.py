@@ -22,9 +22,7 @@ from ccassg.loss import Terms
 from ccassg.train import History, Settings, embed, train
 
 # The share of the own features below which they are left out, and above which the neighbourhood is.
-LEFT_OUT, ALONE = 0.2, 0.7
-# Weight of the linear part against the heavier of the trained ones, and where there is no GCN: what it has, the MLP sees too.
-LINEAR_WEIGHT, LINEAR_WEIGHT_ALONE = 1.0, 0.5
+LEFT_OUT, ALONE = 0.2, 0.58
 TRAINED = ("gcn", "mlp")
 # Of the randomised decomposition.
 OVERSAMPLING, N_ITERATIONS = 8, 2
@@ -38,10 +36,11 @@ def part_weights(own_share: float, n_hops: int) -> dict[str, float]:
     own, neighbours = own_share, 1 - own_share
     weights = {}
     if own_share <= ALONE:
-        weights["gcn"] = min(1.0, neighbours / max(own, 1e-12))
+        # Squared, since averages contain the node itself: where edges say nothing, what agrees with them is its own part.
+        weights["gcn"] = min(1.0, neighbours / max(own, 1e-12)) ** 2
     if own_share >= LEFT_OUT:
         weights["mlp"] = min(1.0, own / max(neighbours, 1e-12))
-    weights["linear"] = LINEAR_WEIGHT if "gcn" in weights else LINEAR_WEIGHT_ALONE
+    weights["linear"] = 1.0
     if "mlp" in weights and n_hops > 0:
         weights["own"] = weights["mlp"]
     return weights

@@ -46,6 +46,11 @@ def speaks() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
+def is_first_here() -> bool:
+    """Whether this process, of those that torchrun started, is the first on its machine."""
+    return int(os.environ.get("LOCAL_RANK", "0")) == 0
+
+
 @contextlib.contextmanager
 def session(device: str = "cpu") -> Iterator[bool]:
     """Join the processes that torchrun started with this one; in a plain process, nothing.

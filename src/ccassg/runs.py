@@ -28,6 +28,7 @@ from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
 from ccassg.io.graphs import LoadedGraph, read_graph
 from ccassg.io.store import is_store, read_store
 from ccassg.io.store import location as store_of
+from ccassg.io.structural import structural_names
 from ccassg.presets import PROBES
 from ccassg.report import ReportData
 
@@ -48,17 +49,43 @@ class Opened:
     dataset: Dataset | None = None
 
 
-def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool | None = None, **options: Any) -> Opened:
-    """A dataset's name, a graph store, a folder or an edge file (``verify``: see `read_store`, the rest: `read_graph`)."""
+def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Opened:
+    """A dataset's name, a graph store, a folder or an edge file (``verify``: see `read_store`, the rest: `read_graph`).
+
+    A store is read against its hashes: whatever a command does with it takes longer, and a wrong index could crash it.
+    """
     if graph in DATASETS and options.get("features") is None and not Path(graph).exists():
         data = load_dataset(graph, data_dir=data_dir)
         return Opened(LoadedGraph(data.graph, data.y, data.class_names, notes=data.graph.notes), data)
-    if is_store(graph):
-        store = read_store(graph, verify=verify)
-        return Opened(LoadedGraph(store.graph, store.y, store.class_names, store.feature_names))
+    if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
+        return Opened(_open_store(graph, verify, options))
     if not Path(graph).exists():
         raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
     return Opened(read_graph(graph, **options))
+
+
+def _open_store(path: str, verify: bool, options: dict[str, Any]) -> LoadedGraph:
+    """A store; ValueError if options ask for what it cannot give, rather than passing over them."""
+    like = options.get("like")
+    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "like": like}
+    for name, value in options.items():
+        if value != usual.get(name):
+            raise ValueError(
+                f"{path} is a store, which holds its own edges, features, labels and ids; leave `{name}` out here and give it "
+                f"to ccassg convert"
+            )
+    store = read_store(path, verify=verify)
+    names = store.feature_names
+    if like is not None and names is not None and tuple(like) != names:
+        i = next((i for i, pair in enumerate(zip(like, names, strict=False)) if pair[0] != pair[1]), None)
+        how = (
+            f"{len(names)} instead of {len(like)}" if i is None else f"column {i + 1} is {names[i]!r}, not {like[i]!r}"
+        )
+        raise ValueError(
+            f"the features of {path} are not those of the model: {how}; convert a table with the model's columns"
+        )
+    structural = names is not None and names == structural_names(len(names))
+    return LoadedGraph(store.graph, store.y, store.class_names, names, structural)
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:

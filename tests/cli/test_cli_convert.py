@@ -4,7 +4,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 import ccassg.cli.convert  # noqa: F401
-from ccassg.cli.app import app
+from ccassg.cli.app import app, as_options
 from ccassg.datasets import load_dataset
 from ccassg.io.store import read_store
 
@@ -75,5 +75,5 @@ def test_a_second_time_needs_overwrite(tmp_path):
     assert run(app, arguments).exit_code == 0
     again = run(app, arguments)
     assert isinstance(again.exception, ValueError)
-    assert "--overwrite" in str(again.exception)
+    assert as_options(str(again.exception)).endswith("exists already; pass --overwrite")
     assert run(app, [*arguments, "--overwrite"]).exit_code == 0

@@ -97,6 +97,58 @@ def test_a_store_is_embedded_in_blocks(program, files, tmp_path, monkeypatch, en
     assert not [*tmp_path.glob(".ccassg*"), *(tmp_path / "m").glob(".ccassg*")]
 
 
+@pytest.fixture
+def stored(program, files, tmp_path):
+    code, _, err = program("convert", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "s")
+    assert code == 0, err
+    return tmp_path / "s"
+
+
+def test_options_that_a_store_cannot_heed_are_refused(program, stored, files, tmp_path):
+    for option in (("--labels", files / "nodes.csv"), ("--directed",), ("--source", "a"), ("-f", files / "nodes.csv")):
+        code, _, err = program("fit", stored, "-o", tmp_path / "m", *option)
+        assert code == 2
+        name = "--features" if option[0] == "-f" else option[0]
+        assert f"leave {name} out here" in err
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_store_of_other_features_is_refused(program, stored, model, tmp_path):
+    assert program("embed", model, stored, "-o", tmp_path / "z.csv")[0] == 0
+    (tmp_path / "edges.csv").write_text("source,target\nx,y\ny,z\n")
+    for head, how in (("id,c,b,a", "column 1 is 'c', not 'a'"), ("id,a,b,c,d", "4 instead of 3")):
+        rows = "".join(f"{name}{',0.5' * head.count(',')}\n" for name in "xyz")
+        (tmp_path / "nodes.csv").write_text(f"{head}\n{rows}")
+        files = (tmp_path / "edges.csv", "-f", tmp_path / "nodes.csv")
+        assert program("convert", *files, "-o", tmp_path / "other", "--overwrite")[0] == 0
+        code, _, err = program("embed", model, tmp_path / "other", "-o", tmp_path / "z.csv")
+        assert code == 2
+        assert f"are not those of the model: {how}" in err
+
+
+def test_a_large_store_is_read_against_its_hashes(program, stored, model, tmp_path, monkeypatch):
+    from ccassg.io import store
+
+    monkeypatch.setattr(store, "ALWAYS_VERIFY", 0)
+    indices = np.load(stored / "indices.npy", mmap_mode="r+")
+    indices[5] = 2_000_000_000
+    indices.flush()
+    for command in (("fit", stored, "-o", tmp_path / "m"), ("embed", model, stored, "-o", tmp_path / "z.csv")):
+        code, _, err = program(*command)
+        assert code == 2
+        assert "indices.npy was altered: its hash differs" in err
+    (stored / "manifest.json").unlink()
+    code, _, err = program("fit", stored, "-o", tmp_path / "m")
+    assert code == 2
+    assert "there is no manifest.json in it" in err
+
+
+def test_a_store_remembers_that_its_features_were_made_from_the_edges(program, files, tmp_path):
+    assert program("convert", files / "edges.csv", "-o", tmp_path / "s")[0] == 0
+    assert program("fit", tmp_path / "s", "-o", tmp_path / "m", *QUICK)[0] == 0
+    assert json.loads((tmp_path / "m" / "run.json").read_text())["structural"]
+
+
 def test_another_method_embeds_a_store_at_once(program, files, tmp_path):
     program("convert", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "s")
     code, out, err = program("fit", tmp_path / "s", "-o", tmp_path / "m", "--method", "raw-features")

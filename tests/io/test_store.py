@@ -238,7 +238,7 @@ def test_pickles_are_never_loaded(small):
 
 def test_what_is_there_stays_unless_it_is_a_store_to_overwrite(small, tmp_path):
     graph = as_graph(np.array([[0], [1]]), np.ones((2, 3)))
-    with pytest.raises(ValueError, match="--overwrite"):
+    with pytest.raises(ValueError, match="exists already; pass `overwrite=True`"):
         write_store(small, graph)
     write_store(small, graph, overwrite=True)
     assert open_store(small).n_nodes == 2

@@ -56,12 +56,13 @@ def convert(
 
     start = time.perf_counter()
     loaded = runs.open_graph(
-        graph, data_dir=data_dir, verify=True, features=features, labels=labels, ids=ids, source=source, target=target,
-        weight=weight, id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns),
+        graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
+        id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns),
         directed=directed, text=text, encoding=encoding,
     ).loaded  # fmt: skip
     opened = loaded.graph
-    assigned = partition.partition(opened, parts, method=method) if parts > 1 else None  # type: ignore[arg-type]
+    found_parts = partition.partition(opened, parts, method=method)  # type: ignore[arg-type]
+    assigned = found_parts if parts > 1 else None
     names: dict[str, Any] = {"class_names": loaded.class_names, "feature_names": loaded.feature_names}
     write_store(store, opened, y=loaded.y, parts=assigned, overwrite=overwrite, **names)
     result: dict[str, Any] = {

@@ -94,7 +94,7 @@ def fit(
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
         id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns), directed=directed,
-        text=text, encoding=encoding,
+        text=text, encoding=encoding, verify=distributed.is_first_here(),
     )  # fmt: skip
     loaded = opened.loaded
     say(f"{graph}: {loaded.graph!r}")

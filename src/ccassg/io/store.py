@@ -264,6 +264,7 @@ def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Arr
             piece = values[start : start + CHUNK_BYTES]
             if piece.min() < 0 or piece.max() >= limits[entries]:
                 raise ValueError(f"{folder}: {entries} points outside 0 .. {limits[entries] - 1}")
+            release(values)
 
 
 def _is_names(value: Any) -> bool:

@@ -81,7 +81,7 @@ class StoreWriter:
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         self.path = Path(path)
         if self.path.is_symlink() or (self.path.exists() and not (overwrite and is_store(self.path))):
-            way_out = "pass overwrite=True (--overwrite)" if is_store(self.path) else "choose another name"
+            way_out = "pass `overwrite=True`" if is_store(self.path) else "choose another name"
             raise ValueError(f"{self.path} exists already; {way_out}")
         if not self.path.absolute().parent.is_dir():
             raise ValueError(f"the folder {self.path.absolute().parent} does not exist; make it first")

@@ -129,3 +129,15 @@ def test_everything_becomes_plain_json():
     assert found["settings"] == {"rate": 0.5, "steps": 3, "nan": None, "path": "a", "5": [1, 2]}
     assert found["provenance"] == {"seed": str(2**60), "nested": {"x": True}, "array": [0, 1], "none": None}
     assert found["ids"][:6] == ["�", "two", "3", "(4, 5)", "None", "6.5"]
+
+
+def test_columns_that_drown_the_others_are_a_warning_not_a_note(tmp_path):
+    from ccassg.io.graphs import read_graph
+
+    (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
+    (tmp_path / "n.csv").write_text("id,year,share\na,2004,0.3\nb,1999,0.5\nc,2010,0.1\n")
+    notes = read_graph(tmp_path / "e.csv", tmp_path / "n.csv").notes
+    page = build_payload(example(notes=notes))
+    assert ["'year'" in sentence for sentence in page["warnings"]] == [True]
+    assert page["notes"]
+    assert not any("'year'" in note for note in page["notes"])

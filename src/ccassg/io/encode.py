@@ -23,6 +23,8 @@ MAX_CATEGORIES = 256
 MAX_CATEGORY_LENGTH = 60
 TEXT_DIM = 256
 SCALES_APART = 10
+# In the note on scales; the report page shows a note with these words as a warning.
+DROWNS = "will rule the embedding"
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
@@ -223,7 +225,7 @@ def _note_scales(table: Table, sizes: dict[str, float]) -> None:
     if known and known[large] > SCALES_APART * known[small]:
         table.notes.append(
             f"{table}: values of {large!r} are about {known[large]:.2g} in size, those of {small!r} {known[small]:.2g}; the "
-            f"larger will rule the embedding unless you bring them to one scale first"
+            f"larger {DROWNS} unless you bring them to one scale first"
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ccassg.io.encode import DROWNS
 from ccassg.report import derive
 from ccassg.report.data import Array, ReportData
 from ccassg.report.neighbours import likely_neighbours, nearest_neighbours
@@ -65,7 +66,8 @@ def _derive(data: ReportData, n_clusters: int | None, random_state: int) -> dict
     history = {name: list(values) for name, values in data.history.items()}
     joined = data.settings.get("encoder") == "joined"
     warnings = derive.warnings(embedding, shape, columns, data.graph, history, joined=joined)
-    notes = list(data.notes)
+    warnings = [str(note) for note in data.notes if DROWNS in str(note)] + warnings
+    notes = [note for note in data.notes if DROWNS not in str(note)]
     if len(embedding) < n_all:
         notes.append(f"The page shows {len(embedding):,} nodes drawn at random of {n_all:,}.")
     ids = range(len(embedding)) if data.node_ids is None else data.node_ids

@@ -14,7 +14,7 @@ from ccassg.io.tables import FrameTable
 def encode(columns, **options):
     data = columns if isinstance(columns, pa.Table) else pa.table(columns)
     table = FrameTable(data, "nodes")
-    features, names = encode_columns(table, data, data.column_names, **options)
+    features, names, _ = encode_columns(table, data, data.column_names, **options)
     return (features.toarray() if sp.issparse(features) else features), names, table.notes
 
 
@@ -68,7 +68,7 @@ def test_lists_become_columns():
 def test_wide_and_empty_tables_become_sparse():
     data = {f"w{i}": np.eye(100)[i] for i in range(100)}
     table = pa.table(data)
-    features, _ = encode_columns(FrameTable(table, "nodes"), table, table.column_names)
+    features, _, _ = encode_columns(FrameTable(table, "nodes"), table, table.column_names)
     assert sp.issparse(features)
     assert (features.toarray() == np.eye(100)).all()
 
@@ -118,7 +118,7 @@ def test_columns_of_very_different_size_are_named(tmp_path):
 
     assert notes("id,year,share,kind\na,2004,0.3,x\nb,1999,0.5,y\n") == [
         f"{tmp_path / 'nodes.csv'}: values of 'year' are about 2e+03 in size, those of 'share' 0.41; the larger will rule the "
-        f"embedding unless you bring them to one scale first"
+        f"embedding unless you bring them to one scale (`scale=True`)"
     ]
     assert "values of 'year'" in notes("id,year,kind\na,2004,x\nb,1999,y\n")[0]
     assert notes("id,year,other\na,2004,1500\nb,1999,0\n") == []

@@ -109,7 +109,7 @@ def _read_table(path: Path) -> tuple[Array, Array]:
     for column in columns:
         if tables.is_string(data[column].type):  # categories are features, not embeddings
             raise tables.not_a_number(table, column, data[column], "an embedding")
-    z, _ = encode_columns(table, data, columns)
+    z, _, _ = encode_columns(table, data, columns)
     return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
 
 
@@ -153,7 +153,7 @@ def _read_word2vec(path: Path) -> tuple[Array, Array]:
         raise ValueError(f"{path} promises {n:,} rows, but has {table.num_rows:,}; write it again")
     frame = tables.FrameTable(table, str(path))
     ids = settle([unique_ids(frame, "id", table["id"])], [True])[0]
-    z, _ = encode_columns(frame, table, names[1:])
+    z, _, _ = encode_columns(frame, table, names[1:])
     return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
 
 

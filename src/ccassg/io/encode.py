@@ -1,4 +1,4 @@
-"""Columns of a node table as numbers: numbers as they are, categories one-hot, text hashed if allowed.
+"""Columns of a node table as numbers: numbers as they are or scaled, categories one-hot, text hashed if allowed.
 
 A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a category), ``abstract#17`` (hashed text),
 ``vector[3]`` (an entry of a list). The names of one table, given as ``like`` to another, make the second one's features
@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ccassg.graph import Array, Features
-from ccassg.io import tables
+from ccassg.io import scaling, tables
+from ccassg.io.scaling import Scaling
 from ccassg.io.tables import Table, is_string, listed, shown
 
 MAX_CATEGORIES = 256
@@ -37,7 +38,8 @@ def encode_columns(
     text: str = "refuse",
     text_dim: int = TEXT_DIM,
     like: Sequence[str] | None = None,
-) -> tuple[Features, tuple[str, ...]]:
+    scale: bool | Scaling = False,
+) -> tuple[Features, tuple[str, ...], Scaling | None]:
     """Turn columns into features.
 
     Parameters
@@ -52,12 +54,17 @@ def encode_columns(
         What to do with free text: an error with advice, or word counts hashed to ``text_dim`` columns.
     like : sequence of str
         Feature names to reproduce; see the module's head.
+    scale : bool or Scaling
+        Bring columns of numbers to mean 0 and standard deviation 1, or to one scale by the numbers of another table,
+        known for each name of ``like``. Categories and text stay as they are.
 
     Returns
     -------
     features : float32 array or CSR array of shape (n, n_features)
         Sparse if at least three quarters of more than 64 columns are zeros.
     names : tuple of str
+    scaling : Scaling of each name, or None
+        None unless asked for.
     """
     blocks: list[Any] = []
     names: list[str] = []
@@ -82,9 +89,11 @@ def encode_columns(
         blocks.append(block)
         names += made
     _flush(blocks, numeric)
+    used = _scale(table, blocks, names, like, scale) if scale else None
     if like is None:
-        _note_scales(table, sizes)
-        return _assemble(blocks), tuple(names)
+        if used is None:
+            _note_scales(table, sizes)
+        return _assemble(blocks), tuple(names), used
     place = {name: i for i, name in enumerate(names)}
     lacking = [name for name in like if name not in place]
     if lacking:
@@ -93,7 +102,7 @@ def encode_columns(
             f"give the new nodes the same columns"
         )
     matrix = _assemble(blocks)
-    return (matrix if names == list(like) else matrix[:, [place[name] for name in like]]), tuple(like)
+    return (matrix if names == list(like) else matrix[:, [place[name] for name in like]]), tuple(like), used
 
 
 def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
@@ -225,8 +234,29 @@ def _note_scales(table: Table, sizes: dict[str, float]) -> None:
     if known and known[large] > SCALES_APART * known[small]:
         table.notes.append(
             f"{table}: values of {large!r} are about {known[large]:.2g} in size, those of {small!r} {known[small]:.2g}; the "
-            f"larger {DROWNS} unless you bring them to one scale first"
+            f"larger {DROWNS} unless you bring them to one scale (`scale=True`)"
         )
+
+
+def _scale(
+    table: Table, blocks: list[Any], names: list[str], like: Sequence[str] | None, scale: bool | Scaling
+) -> Scaling:
+    """Bring the blocks of numbers to one scale, in place; those of categories and text are sparse and stay."""
+    means, deviations = np.zeros(len(names)), np.ones(len(names))
+    if isinstance(scale, Scaling):
+        known = names if like is None else like
+        scaling.require_width(str(table), scale, len(known))
+        numbers = dict(zip(known, zip(*scale, strict=True), strict=True))
+        means, deviations = np.array([numbers.get(name, (0.0, 1.0)) for name in names]).reshape(-1, 2).T
+    start = 0
+    for block in blocks:
+        here = slice(start, start + block.shape[1])
+        if isinstance(block, np.ndarray):
+            if scale is True:
+                means[here], deviations[here] = scaling.measure(block)
+            scaling.apply(block, means[here], deviations[here])
+        start = here.stop
+    return scale if isinstance(scale, Scaling) else scaling.as_scaling(means, deviations)
 
 
 def _flush(blocks: list[Any], numeric: list[Array]) -> None:

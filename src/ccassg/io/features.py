@@ -14,6 +14,7 @@ from ccassg.io.arrays import MATRIX_SUFFIXES, read_matrix, read_vector
 from ccassg.io.encode import TEXT_DIM, columns_of, encode_columns
 from ccassg.io.files import suffix_of
 from ccassg.io.ids import encode, first_repeated, flat, id_column, positions, settle
+from ccassg.io.scaling import Scaling, scale_matrix
 from ccassg.io.tables import FrameTable, Table, shown
 
 
@@ -33,6 +34,8 @@ class Nodes:
     features : float32 array or CSR array of shape (n_rows, n_features), or None
     feature_names : tuple of str, or None
         None for matrices, whose columns have no names.
+    scaling : Scaling, or None
+        How the features were scaled, if they were.
     labels : pyarrow.ChunkedArray of shape (n_rows,), or None
         As written; see `encode_labels`.
     label_place : (Table, str), or None
@@ -46,6 +49,7 @@ class Nodes:
     from_text: bool = False
     features: Features | None = None
     feature_names: tuple[str, ...] | None = None
+    scaling: Scaling | None = None
     labels: pa.ChunkedArray | None = None
     label_place: tuple[Table, str] | None = None
     notes: list[str] = field(default_factory=list)
@@ -63,6 +67,7 @@ def read_nodes(
     text: str = "refuse",
     text_dim: int = TEXT_DIM,
     like: Sequence[str] | None = None,
+    scale: bool | Scaling = False,
     header: bool | None = None,
     encoding: str = "utf-8",
 ) -> Nodes:
@@ -85,8 +90,8 @@ def read_nodes(
         By default one named ``label``, ``class`` or ``y``, so that a label does not slip in among the features.
     guess_labels : bool
         Whether to look for such a column.
-    text, text_dim, like
-        See `encode_columns`.
+    text, text_dim, like, scale
+        See `encode_columns`; a dense matrix is scaled as columns of numbers are, a sparse one stays as it is.
     header, encoding
         Of text files; see `ccassg.io.tables.open_table`.
 
@@ -96,8 +101,12 @@ def read_nodes(
     """
     if text not in ("refuse", "hash"):
         raise ValueError(f"text must be 'refuse' or 'hash', got {text!r}")
+    if not isinstance(scale, bool | Scaling):
+        raise ValueError(f"scale must be True, False or the `scaling` of another graph, got {scale!r}")
+    if scale is True and like is not None:
+        raise ValueError("scale=True goes by the new nodes' own numbers; give the `scaling` of the graph trained on")
     if tables.is_path(source) and suffix_of(source) in MATRIX_SUFFIXES:
-        return _of_matrix(source, ids, header, encoding)
+        return _of_matrix(source, ids, scale, header, encoding)
     if ids is not None:
         raise ValueError(
             f"{source} is a table and has its ids in a column (`id_column`); an ids file goes with .npy and .npz"
@@ -118,9 +127,11 @@ def read_nodes(
             as_text=[n for n in (names_id, label) if n is not None],
         )
     found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id])
-    features = feature_names = None
+    features = feature_names = scaling = None
     if chosen or like:
-        features, feature_names = encode_columns(table, data, chosen, text=text, text_dim=text_dim, like=like)
+        features, feature_names, scaling = encode_columns(
+            table, data, chosen, text=text, text_dim=text_dim, like=like, scale=scale
+        )
     return Nodes(
         name=str(table),
         n_rows=data.num_rows,
@@ -128,6 +139,7 @@ def read_nodes(
         from_text=table.is_text,
         features=features,
         feature_names=feature_names,
+        scaling=scaling,
         labels=data[label] if label is not None else None,
         label_place=(table, label) if label is not None else None,
         notes=table.notes,
@@ -159,15 +171,17 @@ def open_nodes(source: Any, header: bool | None, encoding: str, known_ids: pa.Ar
     return table
 
 
-def _of_matrix(source: Any, ids: Any, header: bool | None, encoding: str) -> Nodes:
+def _of_matrix(source: Any, ids: Any, scale: bool | Scaling, header: bool | None, encoding: str) -> Nodes:
     matrix = read_matrix(source)
+    notes: list[str] = []
+    scaling = scale_matrix(str(source), matrix, scale, notes)
     n_rows = int(matrix.shape[0])
     if ids is None:
-        return Nodes(str(source), n_rows, None, features=matrix)
+        return Nodes(str(source), n_rows, None, features=matrix, scaling=scaling, notes=notes)
     names, from_text = read_ids(ids, header=header, encoding=encoding)
     if len(names) != n_rows:
         raise ValueError(f"{ids} has {len(names):,} ids, but {source} has {n_rows:,} rows; give one id for each row")
-    return Nodes(str(source), n_rows, names, from_text, features=matrix)
+    return Nodes(str(source), n_rows, names, from_text, features=matrix, scaling=scaling, notes=notes)
 
 
 def named_id_column(table: Table, name: str | int | None) -> str | None:

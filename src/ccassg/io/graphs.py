@@ -20,6 +20,7 @@ from ccassg.io.features import Nodes, read_nodes
 from ccassg.io.files import suffix_of
 from ccassg.io.ids import encode, flat, positions, settle, to_numpy
 from ccassg.io.labels import encode_labels, read_labels
+from ccassg.io.scaling import Scaling
 from ccassg.io.structural import structural_features, structural_names
 
 EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
@@ -45,6 +46,8 @@ class LoadedGraph:
         Whether the features were made from the edges, for want of others.
     notes : tuple of str
         What was guessed, changed or left out on the way.
+    scaling : Scaling, or None
+        How the features were scaled, if they were. Given as ``scale`` when reading new nodes, theirs are scaled alike.
     """
 
     graph: Graph
@@ -53,6 +56,7 @@ class LoadedGraph:
     feature_names: tuple[str, ...] | None = None
     structural: bool = False
     notes: tuple[str, ...] = ()
+    scaling: Scaling | None = None
 
 
 def read_graph(
@@ -71,6 +75,7 @@ def read_graph(
     text: str = "refuse",
     text_dim: int = TEXT_DIM,
     like: Sequence[str] | None = None,
+    scale: bool | Scaling = False,
     n_components: int = 32,
     seed: int = 0,
     header: bool | None = None,
@@ -100,6 +105,10 @@ def read_graph(
         What to do with free text among the features; ``text_dim`` is the number of hashed columns.
     like : sequence of str
         The `LoadedGraph.feature_names` of the graph a model was trained on.
+    scale : bool or Scaling
+        Bring every numeric column to mean 0 and standard deviation 1 over the nodes, a constant one to 0; or the
+        `LoadedGraph.scaling` of the graph a model was trained on, for the same numbers. Categories, hashed text, sparse
+        matrices and features made from the edges stay as they are.
     n_components, seed : int
         For `structural_features`.
     header, encoding
@@ -133,6 +142,7 @@ def read_graph(
             text=text,
             text_dim=text_dim,
             like=like,
+            scale=scale,
             header=header,
             encoding=encoding,
         )
@@ -168,7 +178,8 @@ def read_graph(
         y, class_names = _match_labels(table, node_ids, found.from_text, notes)
     elif nodes is not None and nodes.labels is not None:
         y, class_names = encode_labels(nodes)
-    return LoadedGraph(graph, y, class_names, feature_names, structural, tuple(dict.fromkeys(notes)))
+    scaling = None if nodes is None else nodes.scaling
+    return LoadedGraph(graph, y, class_names, feature_names, structural, tuple(dict.fromkeys(notes)), scaling)
 
 
 def _of_folder(folder: Path, features: Any, labels: Any, ids: Any) -> tuple[Path, Any, Any, Any]:

@@ -1,0 +1,105 @@
+"""Numeric columns brought to one scale: each minus its mean, divided by its standard deviation.
+
+Both are measured on the graph that a model is trained on and kept with it, so that new nodes get the same numbers. A deviation
+of 0 marks a column that was constant there: it becomes 0, for new nodes too, since training learned nothing from it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ccassg.graph import Array, Features
+
+CHUNK_ENTRIES = 2**20
+
+
+class Scaling(NamedTuple):
+    """Mean and standard deviation of each feature; 0 and 1 for those that stay as they are."""
+
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
+
+
+def measure(matrix: Array) -> tuple[Array, Array]:
+    """Means and standard deviations of the columns of a float32 array, in float64, a piece of it at a time."""
+    n = max(1, len(matrix))
+    # Counted from the first row, so that a constant column has exactly its value as mean, and deviation 0.
+    first = matrix[0].astype(np.float64) if len(matrix) else np.zeros(matrix.shape[1])
+    means, squares = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
+    for rows in _pieces(matrix):
+        means += (rows - first).sum(axis=0)
+    means = first + means / n
+    for rows in _pieces(matrix):
+        squares += np.square(rows - means).sum(axis=0)
+    return means, np.sqrt(squares / n)
+
+
+def apply(matrix: Array, means: Array, deviations: Array) -> None:
+    """Scale the columns of a float32 array in place."""
+    divisors = np.where(deviations > 0, deviations, np.inf)
+    with np.errstate(over="ignore"):  # what is infinite in 32 bits is refused with all other features
+        for rows in _pieces(matrix):
+            rows[:] = (rows - means) / divisors
+
+
+def scale_matrix(name: str, matrix: Features, scale: bool | Scaling, notes: list[str]) -> Scaling | None:
+    """Scale a matrix in place, by its own numbers (True) or known ones; sparse ones stay as they are, with a note."""
+    if not scale:
+        return None
+    if sp.issparse(matrix):
+        if isinstance(scale, Scaling):
+            raise ValueError(
+                f"{name} is sparse, but the features used in training were dense and scaled; save it as .npy"
+            )
+        notes.append(f"{name} is sparse and stays as it is; `scale` is for dense columns")
+        return None
+    scaling = scale if isinstance(scale, Scaling) else as_scaling(*measure(matrix))
+    require_width(name, scaling, matrix.shape[1])
+    apply(matrix, *map(np.array, scaling))
+    return scaling
+
+
+def as_scaling(means: Array, deviations: Array) -> Scaling:
+    """The same as plain numbers."""
+    return Scaling(tuple(means.tolist()), tuple(deviations.tolist()))
+
+
+def require_width(name: str, scaling: Scaling, n_features: int) -> None:
+    """Refuse means of more or fewer columns than there are."""
+    if len(scaling.means) != n_features:
+        raise ValueError(
+            f"{name} has {n_features:,} features, but means and deviations are known for {len(scaling.means):,}; give the "
+            f"columns used in training"
+        )
+
+
+def check_scaling(value: Any, n_features: int | None = None) -> Scaling | None:
+    """A scaling, or null, from a file that anyone may have written; ValueError unless it holds finite numbers for each feature."""
+    if value is None:
+        return None
+    lists: list[Any] = [value.get(key) for key in Scaling._fields] if isinstance(value, dict) else []
+    if not lists or not all(isinstance(numbers, list) for numbers in lists):
+        raise ValueError("scaling must hold two lists, means and deviations")
+    n = len(lists[0]) if n_features is None else n_features
+    for what, numbers in zip(Scaling._fields, lists, strict=True):
+        if len(numbers) != n:
+            raise ValueError(f"scaling must hold {n:,} {what}, one per feature, got {len(numbers):,}")
+        for number in numbers:
+            if type(number) not in (int, float) or not abs(number) <= sys.float_info.max:
+                raise ValueError(f"scaling must hold finite numbers, got {str(number)[:40]!r} among its {what}")
+    scaling = Scaling(*(tuple(map(float, numbers)) for numbers in lists))
+    if min(scaling.deviations, default=0) < 0:
+        raise ValueError(f"scaling must hold no negative deviation, got {min(scaling.deviations):g}")
+    return scaling
+
+
+def _pieces(matrix: Array) -> Iterator[Array]:
+    """Views of some rows at a time: what is computed of them in float64 stays small."""
+    step = max(1, CHUNK_ENTRIES // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), step):
+        yield matrix[start : start + step]

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ccassg import as_graph
 from ccassg.io import store, storewriter
+from ccassg.io.scaling import Scaling
 from ccassg.io.store import MANIFEST, is_store, manifest_hash, open_store, read_store
 from ccassg.io.storewriter import StoreWriter, write_store
 
@@ -160,6 +161,26 @@ def test_links_and_foreign_files_are_refused(small, tmp_path):
     (small / "indices.npy").symlink_to(target)
     with pytest.raises(ValueError, match="not a regular file"):
         open_store(small)
+
+
+def test_how_features_were_scaled_is_kept_and_checked(small, tmp_path):
+    assert read_store(small).scaling is None
+    kept = Scaling((0.1, 2.0, 0.0, 0.0), (1 / 3, 0.0, 1.0, 1.0))
+    write_store(tmp_path / "scaled", open_store(small), scaling=kept)
+    assert read_store(tmp_path / "scaled").scaling == kept
+    for forged, message in (
+        ({"means": [0] * 4, "deviations": [float("nan")] * 4}, "finite numbers"),
+        ({"means": [0], "deviations": [1]}, "4 means, one per feature, got 1"),
+        ([], "two lists"),
+    ):
+        rewrite(tmp_path / "scaled", scaling=forged)
+        with pytest.raises(ValueError, match=rf"manifest\.json: scaling must hold .*{message}"):
+            open_store(tmp_path / "scaled")
+    manifest = json.loads((small / MANIFEST).read_text())
+    del manifest["scaling"]  # as stores were before there was a scaling
+    manifest["sha256"] = manifest_hash(manifest)
+    (small / MANIFEST).write_text(json.dumps(manifest))
+    assert read_store(small).scaling is None
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "/etc/passwd", "unknown"])

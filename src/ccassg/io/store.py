@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from ccassg.graph import Array, Features, Graph
 from ccassg.io.files import first_line
+from ccassg.io.scaling import Scaling, check_scaling
 
 FORMAT, VERSION = "ccassg graph store", 1
 MANIFEST = "manifest.json"
@@ -56,6 +57,8 @@ class Store:
         Nodes ``bounds[k] .. bounds[k + 1]`` are part k; (0, n) if the graph was not partitioned.
     class_names, feature_names : tuples of str, or None
         Where they are known.
+    scaling : Scaling, or None
+        How the features were scaled before they were stored, if they were.
     """
 
     graph: Graph
@@ -63,6 +66,7 @@ class Store:
     bounds: tuple[int, ...]
     class_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
+    scaling: Scaling | None = None
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
@@ -116,7 +120,7 @@ def read_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> S
     )
     names = (manifest["class_names"], manifest["feature_names"])
     classes, columns = (None if given is None else tuple(given) for given in names)
-    return Store(graph, arrays.get("labels"), tuple(manifest["bounds"]), classes, columns)
+    return Store(graph, arrays.get("labels"), tuple(manifest["bounds"]), classes, columns, manifest["scaling"])
 
 
 def release(array: Any) -> None:
@@ -191,6 +195,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             raise ValueError(f"{file}: the parts do not cover the {counts[0]} nodes")
         if not all(_is_names(manifest[key]) for key in ("class_names", "feature_names")):
             raise ValueError(f"{file}: class_names and feature_names must be lists of strings or null")
+        manifest["scaling"] = _checked_scaling(file, manifest)
         missing = {"indptr", "indices"} - set(manifest["arrays"])
         if missing or not isinstance(manifest["directed"], bool) or not isinstance(manifest["notes"], list):
             raise ValueError(f"{file} lacks {', '.join(sorted(missing)) or 'directed or notes'}")
@@ -265,6 +270,13 @@ def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Arr
             if piece.min() < 0 or piece.max() >= limits[entries]:
                 raise ValueError(f"{folder}: {entries} points outside 0 .. {limits[entries] - 1}")
             release(values)
+
+
+def _checked_scaling(file: Path, manifest: dict[str, Any]) -> Scaling | None:
+    try:
+        return check_scaling(manifest.get("scaling"), manifest["n_features"])
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
 
 
 def _is_names(value: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ccassg.graph import Array, Features, Graph
+from ccassg.io.scaling import Scaling
 from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, is_store, manifest_hash
 
 
@@ -25,6 +26,7 @@ def write_store(
     parts: Array | None = None,
     class_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
+    scaling: Scaling | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write a graph as a store, in chunks: the graph may itself lie in one.
@@ -39,7 +41,7 @@ def write_store(
     parts : int array of shape (n,), optional
         The part of every node. Nodes are then stored part by part, each part in the old order, so that a part is a range of
         rows; their ids (or old numbers) go with them.
-    class_names, feature_names : sequences of str, optional
+    class_names, feature_names, scaling : sequences of str and Scaling, optional
         Kept with it.
     overwrite : bool
         Replace a store that is already there. Anything else that is there is never touched.
@@ -69,6 +71,7 @@ def write_store(
             bounds=bounds,
             class_names=class_names,
             feature_names=feature_names,
+            scaling=scaling,
         )
 
 
@@ -192,6 +195,7 @@ class StoreWriter:
         bounds: list[int] | None = None,
         class_names: Sequence[str] | None = None,
         feature_names: Sequence[str] | None = None,
+        scaling: Scaling | None = None,
     ) -> None:
         """Write the manifest; without it the folder is no store."""
         manifest = {
@@ -205,6 +209,7 @@ class StoreWriter:
             "bounds": [0, n_nodes] if bounds is None else bounds,
             "class_names": None if class_names is None else list(class_names),
             "feature_names": None if feature_names is None else list(feature_names),
+            "scaling": None if scaling is None else scaling._asdict(),
             "arrays": self._entries,
         }
         manifest["sha256"] = manifest_hash(manifest)

@@ -26,6 +26,7 @@ from ccassg.graph import Array, Graph
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
 from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
 from ccassg.io.graphs import LoadedGraph, read_graph
+from ccassg.io.scaling import Scaling, check_scaling
 from ccassg.io.store import is_store, read_store
 from ccassg.io.store import location as store_of
 from ccassg.io.structural import structural_names
@@ -55,6 +56,8 @@ def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True,
     A store is read against its hashes: whatever a command does with it takes longer, and a wrong index could crash it.
     """
     if graph in DATASETS and options.get("features") is None and not Path(graph).exists():
+        if options.get("scale") is True:
+            raise ValueError(f"{graph} has its features as the paper has them; leave `scale` out")
         data = load_dataset(graph, data_dir=data_dir)
         return Opened(LoadedGraph(data.graph, data.y, data.class_names, notes=data.graph.notes), data)
     if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
@@ -67,9 +70,9 @@ def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True,
 def _open_store(path: str, verify: bool, options: dict[str, Any]) -> LoadedGraph:
     """A store; ValueError if options ask for what it cannot give, rather than passing over them."""
     like = options.get("like")
-    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "like": like}
+    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "scale": False, "like": like}
     for name, value in options.items():
-        if value != usual.get(name):
+        if value != usual.get(name) and not isinstance(value, Scaling):  # a model's: `require_same_scale` compares
             raise ValueError(
                 f"{path} is a store, which holds its own edges, features, labels and ids; leave `{name}` out here and give it "
                 f"to ccassg convert"
@@ -85,7 +88,7 @@ def _open_store(path: str, verify: bool, options: dict[str, Any]) -> LoadedGraph
             f"the features of {path} are not those of the model: {how}; convert a table with the model's columns"
         )
     structural = names is not None and names == structural_names(len(names))
-    return LoadedGraph(store.graph, store.y, store.class_names, names, structural)
+    return LoadedGraph(store.graph, store.y, store.class_names, names, structural, scaling=store.scaling)
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -234,6 +237,7 @@ def _write_run(folder: Path, model: Any, opened: Opened, z: Array, *, source: st
         "notes": list(loaded.notes),
         "structural": loaded.structural,
         "feature_names": None if loaded.feature_names is None else list(loaded.feature_names),
+        "scaling": None if loaded.scaling is None else loaded.scaling._asdict(),
         "class_names": None if loaded.class_names is None else list(loaded.class_names),
         "provenance": provenance,
     }
@@ -252,6 +256,8 @@ def read_run(folder: Path) -> dict[str, Any]:
                 raise TypeError(f"{key} is a {type(record[key]).__name__}")
             if kind is list and not all(isinstance(text, str) for text in record.get(key) or ()):
                 raise TypeError(f"{key} must hold text only")
+        names = record.get("feature_names")
+        record["scaling"] = check_scaling(record.get("scaling"), None if names is None else len(names))
         return {key: value for key, value in record.items() if value is not None}
     except FileNotFoundError:
         raise ValueError(
@@ -259,6 +265,14 @@ def read_run(folder: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
+
+
+def require_same_scale(loaded: LoadedGraph, record: dict[str, Any], graph: str) -> None:
+    """Refuse features on another scale than those of training: a store holds them as they were written."""
+    if record and loaded.scaling != record.get("scaling"):
+        raise ValueError(
+            f"the features of {graph} are not scaled as those of the model; embed the files it was made from"
+        )
 
 
 def page(folder: Path, n_seeds: int = 5, result: dict[str, Any] | None = None) -> ReportData:

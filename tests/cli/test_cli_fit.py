@@ -105,7 +105,13 @@ def stored(program, files, tmp_path):
 
 
 def test_options_that_a_store_cannot_heed_are_refused(program, stored, files, tmp_path):
-    for option in (("--labels", files / "nodes.csv"), ("--directed",), ("--source", "a"), ("-f", files / "nodes.csv")):
+    for option in (
+        ("--labels", files / "nodes.csv"),
+        ("--directed",),
+        ("--scale",),
+        ("--source", "a"),
+        ("-f", files / "nodes.csv"),
+    ):
         code, _, err = program("fit", stored, "-o", tmp_path / "m", *option)
         assert code == 2
         name = "--features" if option[0] == "-f" else option[0]
@@ -164,6 +170,94 @@ def test_embed_new_nodes(program, model, tmp_path):
     )
     assert code == 0, (out, err)
     assert read_embeddings(tmp_path / "z.csv")[1].tolist() == ["x", "y", "z"]
+
+
+@pytest.fixture
+def uneven(tmp_path, files):
+    """The same graph with a year, a category and a share: --features and the options that fit it."""
+    rows = [row.split(",") for row in (files / "nodes.csv").read_text().split()[1:]]
+    text = "".join(f"{id},{2000 + 10 * float(a):.0f},{b},{kind}\n" for id, a, b, _, kind in rows)
+    (tmp_path / "uneven.csv").write_text("id,year,share,kind\n" + text)
+    return files / "edges.csv", "-f", tmp_path / "uneven.csv"
+
+
+@pytest.mark.parametrize("through", ["table", "npy"])
+def test_scaled_features_are_scaled_alike_for_new_nodes(program, uneven, tmp_path, through):
+    from ccassg import CCASSG
+    from ccassg.io.graphs import read_graph
+
+    code, out, _ = program("fit", *uneven, "-o", tmp_path / "plain", *QUICK)
+    assert code == 0
+    assert "unless you bring them to one scale (--scale)" in out
+    known = read_graph(uneven[0], uneven[2], scale=True)
+    if through == "npy":
+        np.save(tmp_path / "x.npy", read_graph(uneven[0], uneven[2]).graph.features)
+        (tmp_path / "ids.txt").write_text("".join(f"{name}\n" for name in known.graph.node_ids))
+        uneven = (uneven[0], "-f", tmp_path / "x.npy", "--ids", tmp_path / "ids.txt")
+    code, out, err = program("fit", *uneven, "--scale", "-o", tmp_path / "m", *QUICK)
+    assert code == 0, err
+    assert "one scale" not in out
+    record = json.loads((tmp_path / "m" / "run.json").read_text())
+    if through == "table":
+        assert record["scaling"] == {name: list(part) for name, part in known.scaling._asdict().items()}
+        assert record["scaling"]["deviations"][2:] == [1, 1]  # a category
+    assert program("embed", tmp_path / "m", *uneven, "-o", tmp_path / "z.parquet")[0] == 0
+    z = read_embeddings(tmp_path / "z.parquet")[0]
+    assert (z == read_embeddings(tmp_path / "m" / "embedding.parquet")[0]).all()
+    if through == "npy":
+        return
+    # Two nodes alone, far from those of training: by their own numbers they would be others.
+    (tmp_path / "e.csv").write_text("source,target\nx,y\n")
+    (tmp_path / "n.csv").write_text("id,share,kind,year\nx,1,red,2030\ny,2,blue,2040\n")
+    new = (tmp_path / "e.csv", "-f", tmp_path / "n.csv")
+    assert program("embed", tmp_path / "m", *new, "-o", tmp_path / "new.parquet")[0] == 0
+    x = read_graph(new[0], new[2], like=known.feature_names, scale=known.scaling).graph
+    means, deviations = np.array(known.scaling)
+    np.testing.assert_allclose(x.features, ([[2030, 1, 0, 1], [2040, 2, 1, 0]] - means) / deviations, rtol=1e-6)
+    expected = CCASSG.load(tmp_path / "m").transform(x)
+    assert (read_embeddings(tmp_path / "new.parquet")[0] == expected).all()
+
+
+def test_a_scaled_store_and_its_model(program, uneven, files, tmp_path):
+    assert program("convert", *uneven, "--scale", "-o", tmp_path / "s")[0] == 0
+    assert program("convert", *uneven, "-o", tmp_path / "raw")[0] == 0
+    assert program("fit", tmp_path / "s", "-o", tmp_path / "m", *QUICK)[0] == 0
+    z = read_embeddings(tmp_path / "m" / "embedding.parquet")[0]
+    for graph in ((tmp_path / "s",), uneven):
+        code, _, err = program("embed", tmp_path / "m", *graph, "-o", tmp_path / "z.parquet")
+        assert code == 0, err
+        np.testing.assert_allclose(read_embeddings(tmp_path / "z.parquet")[0], z, rtol=1e-4, atol=1e-5)
+    assert program("fit", tmp_path / "raw", "-o", tmp_path / "unscaled", *QUICK)[0] == 0
+    for model, store in (("m", "raw"), ("unscaled", "s")):
+        code, _, err = program("embed", tmp_path / model, tmp_path / store, "-o", tmp_path / "z.parquet")
+        assert code == 2
+        assert "are not scaled as those of the model; embed the files it was made from" in err
+
+
+def test_a_forged_scaling_is_refused(program, uneven, tmp_path):
+    assert program("fit", *uneven, "--scale", "-o", tmp_path / "m", *QUICK)[0] == 0
+    record = json.loads((tmp_path / "m" / "run.json").read_text())
+    for means, sentence in (
+        (
+            [0, 0, 0, float("nan")],
+            "run.json cannot be read: scaling must hold finite numbers, got 'nan' among its means",
+        ),
+        ([0], "run.json cannot be read: scaling must hold 4 means, one per feature, got 1"),
+        ([1e308] * 4, "must be finite 32-bit numbers"),
+    ):
+        record["scaling"]["means"] = means
+        (tmp_path / "m" / "run.json").write_text(json.dumps(record))
+        code, _, err = program("embed", tmp_path / "m", *uneven, "-o", tmp_path / "z.parquet")
+        assert code == 2
+        assert sentence in err
+        assert "Traceback" not in err
+    assert not (tmp_path / "z.parquet").exists()
+
+
+def test_a_dataset_is_not_scaled(program, tmp_path):
+    code, _, err = program("fit", "cora", "--scale", "-o", tmp_path / "m")
+    assert code == 2
+    assert "leave --scale out" in err
 
 
 def test_evaluate_with_and_without_labels(program, model, files, tmp_path):

@@ -42,6 +42,16 @@ def test_tune_ends_with_the_command_that_fits(files, program, labelled):
     assert (files / "my-model" / "embedding.parquet").exists()
 
 
+def test_a_search_on_scaled_features_is_another_search(files, program):
+    options = ("edges.csv", "-f", "nodes.csv", "--candidates", 1, "--without-labels", "-o", "search")
+    code, out, errors = program("tune", *options, "--scale")
+    assert code == 0, errors
+    assert "next: ccassg fit edges.csv --features nodes.csv --scale --set" in out
+    code, _, errors = program("tune", *options)
+    assert code == 2
+    assert "belongs to another search" in errors
+
+
 def test_too_few_labels_are_named(files, program):
     text = (files / "nodes.csv").read_text().splitlines()
     (files / "nodes.csv").write_text("\n".join([text[0], *text[1:21], *(row[:-1] for row in text[21:])]) + "\n")

@@ -20,6 +20,7 @@ from ccassg.cli.fit import (
     IdsOption,
     LabelsOption,
     NodeColumnOption,
+    ScaleOption,
     TextOption,
     split_names,
 )
@@ -40,6 +41,7 @@ def convert(
     feature_columns: FeatureColumnsOption = None,
     directed: DirectedOption = False,
     text: TextOption = "refuse",
+    scale: ScaleOption = False,
     encoding: EncodingOption = "utf-8",
     parts: Annotated[int, typer.Option(min=1, help="Order the nodes by this many parts that few edges cross.")] = 1,
     method: Annotated[str, typer.Option(help="How to find the parts: auto, metis or contiguous.")] = "auto",
@@ -58,13 +60,13 @@ def convert(
     loaded = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
         id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns),
-        directed=directed, text=text, encoding=encoding,
+        directed=directed, text=text, scale=scale, encoding=encoding,
     ).loaded  # fmt: skip
     opened = loaded.graph
     found_parts = partition.partition(opened, parts, method=method)  # type: ignore[arg-type]
     assigned = found_parts if parts > 1 else None
-    names: dict[str, Any] = {"class_names": loaded.class_names, "feature_names": loaded.feature_names}
-    write_store(store, opened, y=loaded.y, parts=assigned, overwrite=overwrite, **names)
+    known: dict[str, Any] = {name: getattr(loaded, name) for name in ("y", "class_names", "feature_names", "scaling")}
+    write_store(store, opened, parts=assigned, overwrite=overwrite, **known)
     result: dict[str, Any] = {
         "store": str(store),
         "nodes": opened.n_nodes,

@@ -33,6 +33,10 @@ FeatureColumnsOption = Annotated[
 EncodingOption = Annotated[str, typer.Option(help="Of text files.")]
 DirectedOption = Annotated[bool, typer.Option("--directed", help="Keep directions; by default edges go both ways.")]
 TextOption = Annotated[str, typer.Option(help="Free-text feature columns: refuse or hash.")]
+ScaleOption = Annotated[
+    bool,
+    typer.Option("--scale", help="Bring numeric columns to mean 0 and standard deviation 1; the model keeps both."),
+]
 DataDirOption = Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")]
 
 
@@ -53,6 +57,7 @@ def fit(
     feature_columns: FeatureColumnsOption = None,
     directed: DirectedOption = False,
     text: TextOption = "refuse",
+    scale: ScaleOption = False,
     encoding: EncodingOption = "utf-8",
     method: Annotated[
         str,
@@ -94,7 +99,7 @@ def fit(
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
         id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns), directed=directed,
-        text=text, encoding=encoding, verify=distributed.is_first_here(),
+        text=text, scale=scale, encoding=encoding, verify=distributed.is_first_here(),
     )  # fmt: skip
     loaded = opened.loaded
     say(f"{graph}: {loaded.graph!r}")
@@ -153,6 +158,7 @@ def embed(
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, ids=ids, source=source, target=target, weight=weight,
         id_column=id_column, directed=directed, text=text, encoding=encoding, like=record.get("feature_names"),
+        scale=record.get("scaling", False),
     )  # fmt: skip
     loaded = opened.loaded
     say_notes(loaded.notes)
@@ -162,6 +168,8 @@ def embed(
             f"{graph} has no features, but {model} was trained with {encoder.n_features_in_}; give those of its nodes "
             f"(`features`)"
         )
+    if needs_features:
+        runs.require_same_scale(loaded, record, graph)
     if record.get("structural") and graph != record.get("source"):
         say(
             "note: this model was trained on features made from another graph's edges; its eigenvectors do not carry over"

@@ -20,6 +20,7 @@ from ccassg.cli.fit import (
     IdsOption,
     LabelsOption,
     NodeColumnOption,
+    ScaleOption,
     TextOption,
     split_names,
 )
@@ -42,6 +43,7 @@ def tune(
     feature_columns: FeatureColumnsOption = None,
     directed: DirectedOption = False,
     text: TextOption = "refuse",
+    scale: ScaleOption = False,
     encoding: EncodingOption = "utf-8",
     minutes: Annotated[float, typer.Option(help="Stop after so long; run again to go on.")] = 10.0,
     n_candidates: Annotated[int, typer.Option("--candidates", min=1, help="Settings to begin with.")] = 16,
@@ -62,7 +64,7 @@ def tune(
     opened = runs.open_graph(
         graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
         id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns), directed=directed,
-        text=text, encoding=encoding,
+        text=text, scale=scale, encoding=encoding,
     )  # fmt: skip
     loaded = opened.loaded
     say(f"{graph}: {loaded.graph!r}")
@@ -84,6 +86,6 @@ def tune(
              "--id-column": id_column, "--feature-columns": feature_columns,
              "--text": None if text == "refuse" else text, "--encoding": None if encoding == "utf-8" else encoding}  # fmt: skip
     words = [graph, *(str(word) for name, value in files.items() if value is not None for word in (name, value))]
-    words += ["--directed"] if directed else []
+    words += [word for word, given in (("--directed", directed), ("--scale", scale)) if given]
     say(f"next: ccassg fit {shlex.join(words)} {tuning.as_arguments(found['settings'])} -o my-model")
     write_json(json_file, found)

@@ -41,7 +41,7 @@ def test_drawn_from_records_and_drawn_again(name, tmp_path, fake, no_training):
     for run in experiment.runs(plan):
         records.add(fake(run))
     document = tmp_path / "document.md"
-    document.write_text(f"before\n\n<!-- begin: {name} -->\nold\n<!-- end: {name} -->\n\nafter\n")
+    document.write_text(f"before\n\n<!-- begin: {name} -->\nto be replaced\n<!-- end: {name} -->\n\nafter\n")
     written = output.write(name, experiment, records, plan, document=document)
     contents = {path: path.read_bytes() for path in written.files}
     assert tmp_path / "results" / "tables" / f"{name}.md" in contents
@@ -50,7 +50,7 @@ def test_drawn_from_records_and_drawn_again(name, tmp_path, fake, no_training):
     assert text.startswith(f"before\n\n<!-- begin: {name} -->\n")
     assert text.endswith(f"<!-- end: {name} -->\n\nafter\n")
     assert experiment.title in text
-    assert "old" not in text
+    assert "to be replaced" not in text
     figures = [path for path in written.files if path.parent == tmp_path / "figures"]
     assert [path.name for path in figures] == ([f"{name}.svg", f"{name}.png"] if name in FIGURES else [])
     assert all(len(contents[path]) > 5000 for path in figures)

@@ -63,9 +63,7 @@ def draw(adata: Any, dim: int, picture: Path) -> None:
         for kind in adata.obs["bulk_labels"].cat.categories:
             axes.scatter(*places[(adata.obs["bulk_labels"] == kind).to_numpy()].T, s=7, label=kind)
         axes.set(title=f"{title}, {dim} dimensions", xticks=[], yticks=[])
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside right center", fontsize=8, markerscale=2, frameon=False
-    )
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     figure.savefig(picture, dpi=100)
     print(f"wrote {picture}")
 

@@ -28,7 +28,7 @@ CRITERIA: dict[str, int] = {
     "invariance": -1,
     "decorrelation": -1,
 }
-BEST = "agreement"
+BEST = "off-diagonal correlation"
 
 
 def measure(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, float]:

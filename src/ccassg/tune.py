@@ -37,6 +37,8 @@ GRID: dict[str, tuple[Any, ...]] = {
 }
 RUNGS = (20, 50, 100, 200)
 STATE = "tune.json"
+# Below every score there is.
+DIVERGED = -1e9
 
 Trial = dict[str, Any]
 
@@ -180,7 +182,7 @@ def _score(
     except _OutOfTimeError:
         return None
     except ArithmeticError:
-        return -1.0  # it diverged: the worst there is
+        return DIVERGED
     if y is None:
         return float(criteria.CRITERIA[criteria.BEST] * criteria.measure(model.encoder_, graph)[criteria.BEST])
     assert split is not None

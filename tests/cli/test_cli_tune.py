@@ -34,7 +34,7 @@ def test_tune_ends_with_the_command_that_fits(files, program, labelled):
     )
     assert code == 0, errors
     found = json.loads((files / "out.json").read_text())
-    assert found["criterion"] == ("validation accuracy" if labelled else "agreement")
+    assert found["criterion"] == ("validation accuracy" if labelled else "off-diagonal correlation")
     assert found["settings"]["n_steps"] == 4
     line = next(line for line in out.splitlines() if line.startswith("next: "))
     arguments = shlex.split(line.removeprefix("next: "))[1:]

@@ -44,6 +44,7 @@ LAYERS = {
     "nodes": 5,
     "report": 6,
     "experiments": 7,
+    "opening": 7,
     "runs": 7,
     "tune": 7,
     "bench": 7,

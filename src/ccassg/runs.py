@@ -1,4 +1,4 @@
-"""What the program does between reading arguments and printing: open a graph, keep a run in a folder, make its page.
+"""What the program does between reading arguments and printing: keep a run in a folder, judge it, make its page.
 
 A run's folder is a saved model plus ``embedding.parquet`` (one row per node, under its own id), ``nodes.parquet`` (ids and
 labels) and ``run.json`` (what the graph was, how it was read, how it went).
@@ -12,24 +12,22 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ccassg.datasets import DATASETS, Dataset, load_dataset
+from ccassg.datasets import DATASETS, load_dataset
 from ccassg.datasets.dataset import random_split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import ProbeResult, cluster_score, diagnose, knn_score, linear_probe
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
 from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
-from ccassg.io.graphs import LoadedGraph, read_graph
-from ccassg.io.scaling import Scaling, check_scaling
-from ccassg.io.store import is_store, read_store
+from ccassg.io.graphs import LoadedGraph
+from ccassg.io.scaling import check_scaling
 from ccassg.io.store import location as store_of
-from ccassg.io.structural import structural_names
+from ccassg.opening import Opened
 from ccassg.presets import PROBES
 from ccassg.report import ReportData
 
@@ -40,55 +38,6 @@ _RUN_TYPES: dict[str, type] = {
     **dict.fromkeys(("graph", "provenance"), dict),
     **dict.fromkeys(("notes", "feature_names", "class_names"), list),
 }
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A graph from wherever it came; ``dataset`` if it is one of the paper's, which knows its own splits."""
-
-    loaded: LoadedGraph
-    dataset: Dataset | None = None
-
-
-def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Opened:
-    """A dataset's name, a graph store, a folder or an edge file (``verify``: see `read_store`, the rest: `read_graph`).
-
-    A store is read against its hashes: whatever a command does with it takes longer, and a wrong index could crash it.
-    """
-    if graph in DATASETS and options.get("features") is None and not Path(graph).exists():
-        if options.get("scale") is True:
-            raise ValueError(f"{graph} has its features as the paper has them; leave `scale` out")
-        data = load_dataset(graph, data_dir=data_dir)
-        return Opened(LoadedGraph(data.graph, data.y, data.class_names, notes=data.graph.notes), data)
-    if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
-        return Opened(_open_store(graph, verify, options))
-    if not Path(graph).exists():
-        raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
-    return Opened(read_graph(graph, **options))
-
-
-def _open_store(path: str, verify: bool, options: dict[str, Any]) -> LoadedGraph:
-    """A store; ValueError if options ask for what it cannot give, rather than passing over them."""
-    like = options.get("like")
-    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "scale": False, "like": like}
-    for name, value in options.items():
-        if value != usual.get(name) and not isinstance(value, Scaling):  # a model's: `require_same_scale` compares
-            raise ValueError(
-                f"{path} is a store, which holds its own edges, features, labels and ids; leave `{name}` out here and give it "
-                f"to ccassg convert"
-            )
-    store = read_store(path, verify=verify)
-    names = store.feature_names
-    if like is not None and names is not None and tuple(like) != names:
-        i = next((i for i, pair in enumerate(zip(like, names, strict=False)) if pair[0] != pair[1]), None)
-        how = (
-            f"{len(names)} instead of {len(like)}" if i is None else f"column {i + 1} is {names[i]!r}, not {like[i]!r}"
-        )
-        raise ValueError(
-            f"the features of {path} are not those of the model: {how}; convert a table with the model's columns"
-        )
-    structural = names is not None and names == structural_names(len(names))
-    return LoadedGraph(store.graph, store.y, store.class_names, names, structural, scaling=store.scaling)
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -265,14 +214,6 @@ def read_run(folder: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
-
-
-def require_same_scale(loaded: LoadedGraph, record: dict[str, Any], graph: str) -> None:
-    """Refuse features on another scale than those of training: a store holds them as they were written."""
-    if record and loaded.scaling != record.get("scaling"):
-        raise ValueError(
-            f"the features of {graph} are not scaled as those of the model; embed the files it was made from"
-        )
 
 
 def page(folder: Path, n_seeds: int = 5, result: dict[str, Any] | None = None) -> ReportData:

@@ -69,7 +69,7 @@ class Settings:
         known = asdict(self) | {
             "augmentations": [getattr(f, "__qualname__", repr(f)) for f in self.augmentations],
             "n_steps": None,  # a longer run continues a shorter one
-            "graph": [graph.n_nodes, graph.n_edges, graph.n_features, _checksum(graph)],
+            "graph": [graph.n_nodes, graph.n_edges, graph.n_features, checksum(graph)],
             "dims": encoder.dims,
             "propagate": encoder.propagate,
         }
@@ -292,6 +292,22 @@ def embed(encoder: Encoder | Joined, graph: Graph) -> Tensor:
     return made[0] if len(made) == 1 else torch.cat(made, 1)
 
 
+def checksum(graph: Graph) -> int:
+    """Of structure, weights and features, so that nothing is continued on a graph that was edited."""
+    parts: list[Any] = [graph.indptr, graph.indices, graph.weights]
+    features: Any = graph.features
+    parts += [features.data, features.indices] if hasattr(features, "indices") else [features]
+    total = 0
+    for part in parts:
+        if part is None:
+            continue
+        content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        for start in range(0, len(content), CHECKSUM_BYTES):
+            total = zlib.crc32(content[start : start + CHECKSUM_BYTES].data, total)
+            release(part)
+    return total
+
+
 class _CtrlC:
     """Hold Ctrl-C back until a step is whole, so that what is saved is a state of the run; a second one is not held."""
 
@@ -319,22 +335,6 @@ class _CtrlC:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True
-
-
-def _checksum(graph: Graph) -> int:
-    """Of structure, weights and features, so that a run is not continued on a graph that was edited."""
-    parts: list[Any] = [graph.indptr, graph.indices, graph.weights]
-    features: Any = graph.features
-    parts += [features.data, features.indices] if hasattr(features, "indices") else [features]
-    total = 0
-    for part in parts:
-        if part is None:
-            continue
-        content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
-        for start in range(0, len(content), CHECKSUM_BYTES):
-            total = zlib.crc32(content[start : start + CHECKSUM_BYTES].data, total)
-            release(part)
-    return total
 
 
 def _explain(step: int, settings: Settings, path: Path | None, *, weights: bool = False) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ccassg import criteria
+from ccassg import criteria, train
 from ccassg.datasets.dataset import Split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
@@ -106,10 +106,8 @@ def search(
         raise ValueError(f"a search needs candidates and time, got {n_candidates} candidates and {minutes:g} minutes")
     started = time.monotonic()
     criterion = criteria.BEST if y is None else "validation accuracy"
-    # The sum tells features that were scaled, or otherwise changed, from those that were not.
-    total = 0.0 if graph.features is None else float(graph.features.sum(dtype=np.float64))
-    identity = {"nodes": graph.n_nodes, "edges": graph.n_edges, "features": graph.n_features, "sum": total,
-                "criterion": criterion, "n_candidates": n_candidates, "rungs": list(rungs), "seed": seed}  # fmt: skip
+    identity = {"graph": train.checksum(graph), "criterion": criterion, "n_candidates": n_candidates,
+                "rungs": list(rungs), "seed": seed}  # fmt: skip
     done = _read(folder, identity)
     pool = list(enumerate(candidates(n_candidates, graph, seed=seed)))
     sizes = [max(1, len(pool) // 2**i) for i in range(len(rungs))]

@@ -21,16 +21,6 @@ def pairs(edges):
     return list(zip(source.to_pylist(), target.to_pylist(), strict=True))
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [

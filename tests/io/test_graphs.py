@@ -15,16 +15,6 @@ EDGES = "source,target\nann,bob\nbob,cid\n"
 NODES = "id,age,kind,label\nbob,1,x,red\ncid,2,y,\nann,3,x,blue\ndan,4,y,red\n"
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_text(content, encoding="utf-8")
-        return path
-
-    return write
-
-
 def neighbours(graph):
     names = graph.node_ids
     return {

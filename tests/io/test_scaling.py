@@ -16,16 +16,6 @@ ROOT = np.float32(1.5**0.5)
 
 
 @pytest.fixture
-def write(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_text(content, encoding="utf-8")
-        return path
-
-    return write
-
-
-@pytest.fixture
 def edges(write):
     return write("edges.csv", "source,target\n0,1\n1,2\n")
 

@@ -24,8 +24,9 @@ def demo(
     """
     from ccassg import runs
     from ccassg.estimator import CCASSG
+    from ccassg.opening import open_graph
 
-    opened = runs.open_graph("cora")
+    opened = open_graph("cora")
     graph = opened.loaded.graph
     say(f"Cora, a citation graph that comes with the package: {graph!r}")
     embeddings, seconds = [], []

@@ -2,56 +2,28 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ccassg.cli.app import JsonFile, app, say, say_notes, write_json
-from ccassg.cli.fit import (
-    ColumnOption,
-    DataDirOption,
-    DirectedOption,
-    EncodingOption,
-    FeatureColumnsOption,
-    FeaturesOption,
-    GraphArgument,
-    IdsOption,
-    LabelsOption,
-    NodeColumnOption,
-    ScaleOption,
-    TextOption,
-    split_names,
-)
+from ccassg.cli.graph_files import GraphFiles, reads_graph
 
 
 @app.command()
+@reads_graph()
 def tune(
-    graph: GraphArgument,
+    files: GraphFiles,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the search is kept; it goes on from there.")
     ],
-    features: FeaturesOption = None,
-    labels: LabelsOption = None,
-    ids: IdsOption = None,
-    source: ColumnOption = None,
-    target: ColumnOption = None,
-    weight: ColumnOption = None,
-    id_column: NodeColumnOption = None,
-    label_column: NodeColumnOption = None,
-    feature_columns: FeatureColumnsOption = None,
-    directed: DirectedOption = False,
-    text: TextOption = "refuse",
-    scale: ScaleOption = False,
-    encoding: EncodingOption = "utf-8",
     minutes: Annotated[float, typer.Option(help="Stop after so long; run again to go on.")] = 10.0,
     n_candidates: Annotated[int, typer.Option("--candidates", min=1, help="Settings to begin with.")] = 16,
     without_labels: Annotated[
         bool, typer.Option("--without-labels", help="Rank without labels even where there are some.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of the settings drawn and of every training.")] = 0,
-    data_dir: DataDirOption = None,
     json_file: JsonFile = None,
 ) -> None:
     """Search the paper's grids by successive halving, without labels or by validation accuracy; never on test nodes.
@@ -61,13 +33,9 @@ def tune(
     from ccassg import runs
     from ccassg import tune as tuning
 
-    opened = runs.open_graph(
-        graph, data_dir=data_dir, features=features, labels=labels, ids=ids, source=source, target=target, weight=weight,
-        id_column=id_column, label_column=label_column, feature_columns=split_names(feature_columns), directed=directed,
-        text=text, scale=scale, encoding=encoding,
-    )  # fmt: skip
+    opened = files.open()
     loaded = opened.loaded
-    say(f"{graph}: {loaded.graph!r}")
+    say(f"{files.graph}: {loaded.graph!r}")
     say_notes(loaded.notes)
     given: dict[str, Any] = {}
     if loaded.y is not None and not without_labels:
@@ -82,10 +50,5 @@ def tune(
     if not found["is_complete"]:
         say(f"the time is over; run the same command again to go on from {output}")
     say(f"best by {found['criterion']}: {found['score']:.4f}")
-    files = {"--features": features, "--ids": ids, "--source": source, "--target": target, "--weight": weight,
-             "--id-column": id_column, "--feature-columns": feature_columns,
-             "--text": None if text == "refuse" else text, "--encoding": None if encoding == "utf-8" else encoding}  # fmt: skip
-    words = [graph, *(str(word) for name, value in files.items() if value is not None for word in (name, value))]
-    words += [word for word, given in (("--directed", directed), ("--scale", scale)) if given]
-    say(f"next: ccassg fit {shlex.join(words)} {tuning.as_arguments(found['settings'])} -o my-model")
+    say(f"next: ccassg fit {files.words()} {tuning.as_arguments(found['settings'])} -o my-model")
     write_json(json_file, found)

@@ -1,0 +1,100 @@
+"""The options that say where a graph is and how its files are read, written once for all commands that read one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shlex
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ccassg.opening import Opened
+
+Column = Annotated[str | None, typer.Option(help="Column of the edge file.")]
+NodeColumn = Annotated[str | None, typer.Option(help="Column of the node table.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphFiles:
+    """A graph as the command line names it; every field is an argument or an option."""
+
+    graph: Annotated[
+        str,
+        typer.Argument(
+            metavar="GRAPH", help="A dataset's name, an edge file, a folder with edges.* and nodes.*, or a store."
+        ),
+    ]
+    features: Annotated[
+        Path | None, typer.Option("--features", "-f", help="Node table (CSV, Parquet) or matrix (.npy, .npz).")
+    ] = None
+    labels: Annotated[Path | None, typer.Option("--labels", "-l", help="Label file; for evaluation only.")] = None
+    ids: Annotated[Path | None, typer.Option(help="Ids of a matrix's rows.")] = None
+    source: Column = None
+    target: Column = None
+    weight: Column = None
+    id_column: NodeColumn = None
+    label_column: NodeColumn = None
+    feature_columns: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Columns that are features; all but ids and labels by default."),
+    ] = None
+    directed: Annotated[bool, typer.Option("--directed", help="Keep directions; by default edges go both ways.")] = (
+        False
+    )
+    text: Annotated[str, typer.Option(help="Free-text feature columns: refuse or hash.")] = "refuse"
+    scale: Annotated[
+        bool,
+        typer.Option("--scale", help="Bring numeric columns to mean 0 and standard deviation 1; the model keeps both."),
+    ] = False
+    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")] = None
+
+    def open(self, **more: Any) -> Opened:
+        """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
+        from ccassg.opening import open_graph
+
+        names = self.feature_columns
+        columns = None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+        given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": columns}
+        return open_graph(given.pop("graph"), **(given | more))
+
+    def words(self) -> str:
+        """What was given, as a shell takes it, without what is for evaluation."""
+        found = [self.graph]
+        for field in fields(self)[1:]:
+            value = getattr(self, field.name)
+            if value != field.default and field.name not in ("labels", "label_column"):
+                found += [f"--{field.name.replace('_', '-')}", *([] if value is True else [str(value)])]
+        return shlex.join(found)
+
+
+def reads_graph(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the arguments and options of `GraphFiles`, but for some, in place of its parameter ``files``."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())
+        shared = [
+            parameter
+            for parameter in inspect.signature(GraphFiles, eval_str=True).parameters.values()
+            if parameter.name not in without
+        ]
+        graph, options = shared[0], shared[1:]
+        required = [graph if p.name == "files" else p for p in own if p.default is p.empty]
+        parameters = [*required, *options, *(p for p in own if p.default is not p.empty)]
+
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> None:
+            files = GraphFiles(**{p.name: given.pop(p.name) for p in shared})
+            command(files=files, **given)
+
+        keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+        wrapped.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+        return wrapped
+
+    return decorate

@@ -10,7 +10,7 @@ from ccassg.encoders import gcn, mlp
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.loss import Objective
-from ccassg.sampling import BatchViews, RunningMoments, batch_of, shuffled
+from ccassg.sampling import BatchViews, RunningMoments, batch_of, memory_for, shuffled
 from ccassg.step import ExactStep
 from ccassg.train import Settings, Views, train
 
@@ -110,6 +110,13 @@ def test_fewer_neighbours_keep_the_mean_of_an_aggregation():
     torch.testing.assert_close(sampled.mean(0), exact.mean(0), rtol=0.1, atol=0.1)
     layers, _ = BatchViews(graph, encoder, few)._field(torch.arange(401), 0, 0)
     assert 8 <= int(layers[0].indptr[1]) - 1 <= 40
+
+
+def test_memory_is_what_a_batch_lacks():
+    assert memory_for(batch_nodes=1024, width=512) == 1  # two nodes per dimension: the batch alone
+    assert memory_for(batch_nodes=100_000, width=512) == 1
+    assert memory_for(batch_nodes=256, width=512) == 4
+    assert memory_for(batch_nodes=1, width=512) == 8  # never further back: the weights have moved on
 
 
 def test_running_moments_are_weighted_means():

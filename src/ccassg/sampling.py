@@ -3,7 +3,8 @@
 A batch is a set of random nodes (every node once per epoch) and, layer by layer, the in-neighbours they receive from. Views are
 those of the whole graph: an edge is kept or dropped by the same draw, and degrees count all that was kept. What a batch gets
 wrong is the second moments of the embedding, which a few hundred nodes cannot give in hundreds of dimensions; so the loss is
-taken at running means over batches (`RunningMoments`), with gradients through the batch at hand.
+taken at running means over batches (`RunningMoments`), with gradients through the batch at hand. A batch that is well above the
+width needs no memory, and none is better than some: past batches were embedded with past weights.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 ORDER = 3
 ROUNDS = 4
 EDGES_AT_ONCE = 2**22
-# Batches that running means reach back to.
-MEMORY = 8.0
+# Running means reach back to as many batches as it takes to have this many nodes per dimension, and to no more than so many.
+NODES_PER_DIMENSION = 2.0
+LONGEST_MEMORY = 8.0
+# Of how moments are estimated, for records of runs.
+VERSION = 2
 
 
 class RunningMoments:
@@ -46,7 +50,7 @@ class RunningMoments:
         Number of batches the mean reaches back to, about; 1 keeps only the batch itself.
     """
 
-    def __init__(self, memory: float = MEMORY) -> None:
+    def __init__(self, memory: float) -> None:
         self.decay = 1 - 1 / memory
         self.mean: Tensor | None = None
         self.weight = 0.0
@@ -70,6 +74,11 @@ class RunningMoments:
         """Continue from a `state`."""
         if state:
             self.mean, self.weight = state["mean"].to(device), float(state["weight"])
+
+
+def memory_for(batch_nodes: int, width: int) -> float:
+    """Batches that running means should reach back to: 1, the batch alone, where it has nodes enough for its width."""
+    return min(LONGEST_MEMORY, max(1.0, NODES_PER_DIMENSION * width / batch_nodes))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from ccassg.graph import Graph
 from ccassg.io.store import release
 from ccassg.loss import Objective, Terms
 from ccassg.products import FirstProduct, SeparateProducts, first_product
-from ccassg.sampling import BatchViews, RunningMoments
+from ccassg.sampling import BatchViews, RunningMoments, memory_for
 from ccassg.sparse import CSR
 from ccassg.step import ExactStep, View, no_sharing
 
@@ -178,7 +178,7 @@ def _prepare(
     if settings.batch_nodes:
         shard, n_shards = (0, 1) if ranks is None else (ranks.rank, ranks.size)
         batches = BatchViews(graph, encoder, settings, shard=shard, n_shards=n_shards)
-        moments = RunningMoments()
+        moments = RunningMoments(memory_for(settings.batch_nodes, max(encoder.dims[1:])))
         return batches, ExactStep(encoder, objective, total=total, smooth=moments), moments
     if ranks is None:
         return Views(graph, encoder, settings, encoder.weights[0].device), ExactStep(encoder, objective), None

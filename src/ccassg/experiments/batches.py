@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ccassg import sampling
 from ccassg.datasets import CARDS
 from ccassg.experiments import pairs
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run, count_note
@@ -13,8 +14,8 @@ from ccassg.experiments.records import Records, Run
 from ccassg.presets import PRESETS
 
 PART = 8
-# Batches per step of the preset: as many and, but for the largest, twice as many.
-STEPS = {"cora": (1, 2), "pubmed": (1, 2), "computers": (1, 2), "physics": (1,)}
+# Batches per step of the preset: as many and, on the smallest, twice as many.
+STEPS = {"cora": (1, 2), "pubmed": (1,), "computers": (1,), "physics": (1,)}
 
 
 def runs(plan: Plan) -> list[Run]:
@@ -45,9 +46,11 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
 
 def _runs(plan: Plan, dataset: str, factor: int | None) -> list[Run]:
     changes: dict[str, Any] = {}
+    estimate: dict[str, Any] = {}
     if factor is not None:
         changes = {"batch_nodes": -(-CARDS[dataset].n_nodes // PART), "n_steps": factor * PRESETS[dataset]["n_steps"]}
-    return [classification_run("cca-ssg", dataset, seed, changes=changes) for seed in range(plan.n_seeds)]
+        estimate = {"sampling": sampling.VERSION}
+    return [classification_run("cca-ssg", dataset, seed, changes=changes) | estimate for seed in range(plan.n_seeds)]
 
 
 EXPERIMENT = Experiment(

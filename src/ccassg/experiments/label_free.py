@@ -8,6 +8,8 @@ nothing.
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ N_SETTINGS, QUICK_SETTINGS = 12, 3
 WIDTH, LOSS_NODES, EPOCHS = 128, 1024, 500
 # Judged beside the criteria: what labels would give.
 WITH_LABELS = "validation accuracy"
+# Would several criteria together, by the sum of their ranks, do better? At most so many.
+MOST_COMBINED = 3
 
 
 def settings_tried(n: int = N_SETTINGS) -> list[dict[str, Any]]:
@@ -100,7 +104,8 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     if not found:
         return None
     points = {dataset: [m for record in done for m in record["result"]["measured"]] for dataset, done in found.items()}
-    tables = {"": _judged(points), "stopping": _stopping(found)}
+    tables = {"": _judged(points), "chosen on the other datasets": _chosen_elsewhere(points), "stopping": _stopping(found)}
+    tables = {name: rows for name, rows in tables.items() if rows}
     with style.figure(2, len(found), width=max(4.2, 3.4 * len(found)), height=5.6) as (fig, axes):
         for column, (dataset, done) in enumerate(found.items()):
             _along_training(axes[0, column], dataset, done)
@@ -111,7 +116,9 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     notes = (
         f"Settings: {counts}. Spearman's rank correlation of a criterion with test accuracy, in the direction in which it is "
         f"meant to be better; regret is the accuracy lost, in points, by taking the setting that the criterion ranks first. "
-        f"Width {WIDTH}, the loss on {LOSS_NODES} nodes, one seed. The search of `ccassg tune` ranks by {criteria.BEST}."
+        f"Width {WIDTH}, the loss on {LOSS_NODES} nodes, one seed. The search of `ccassg tune` ranks by {criteria.BEST}. "
+        "Chosen on the other datasets: the regret on each dataset of the criterion, or of the sum of the ranks of several, that "
+        "has the least mean regret on all others; what a choice made here is worth on a graph that had no part in it."
     )
     if missing:
         notes += f" Not recorded yet: {', '.join(missing)}."
@@ -133,6 +140,35 @@ def _judged(points: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
             row |= {f"{TITLES[dataset]}: regret": round(float(regret), 1)}
         rows.append(row)
     return rows
+
+
+def _chosen_elsewhere(points: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """For each dataset the regret of what is best on the others: one criterion, or up to so many combined."""
+    if len(points) < 3:
+        return []
+    rows: list[dict[str, Any]] = []
+    for most in range(1, MOST_COMBINED + 1):
+        sets = [names for k in range(1, most + 1) for names in itertools.combinations(criteria.CRITERIA, k)]
+        regrets = {names: {d: combined_regret(names, measured) for d, measured in points.items()} for names in sets}
+        row: dict[str, Any] = {"criteria": "one" if most == 1 else f"up to {most}"}
+        taken, chosen = [], []
+        for dataset in points:
+            best = min(sets, key=lambda names: sum(r for d, r in regrets[names].items() if d != dataset))  # noqa: B023
+            taken.append(regrets[best][dataset])
+            chosen.append(" + ".join(best))
+            row[TITLES[dataset]] = round(taken[-1], 1)
+        (name, times), *_ = Counter(chosen).most_common(1)
+        rows.append(row | {"mean": round(float(np.mean(taken)), 1), "most often": f"{name} ({times} of {len(chosen)})"})
+    return rows
+
+
+def combined_regret(names: tuple[str, ...], measured: list[dict[str, Any]]) -> float:
+    """Accuracy lost, in points, by the setting with the highest sum of ranks; the mean of those that tie for it."""
+    from scipy.stats import rankdata
+
+    accuracy = np.array([100 * m["test_accuracy"] for m in measured])
+    total = np.sum([rankdata([_value(m, name) for m in measured]) for name in names], axis=0)
+    return float(accuracy.max() - accuracy[total == total.max()].mean())
 
 
 def _value(measured: dict[str, Any], name: str) -> float:

@@ -13,17 +13,18 @@ from ccassg.presets import PRESETS
 from ccassg.report import style
 
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-QUICK = (0.0, 0.2, 0.4)
+QUICK, CORNERS = (0.0, 0.2, 0.4), (0.0, 0.4)
+# Where a small version has the corners only.
+LARGER = ("pubmed", "computers", "photo", "physics")
 
 
 def runs(plan: Plan) -> list[Run]:
     """Every pair of rates on every dataset."""
-    rates = QUICK if plan.quick else RATES
     return [
         _run(dataset, p_e, p_f, seed)
         for dataset in plan.datasets
-        for p_e in _edge_rates(dataset, rates)
-        for p_f in rates
+        for p_e in _edge_rates(dataset, _rates(plan, dataset))
+        for p_f in _rates(plan, dataset)
         for seed in range(plan.n_seeds)
     ]
 
@@ -91,6 +92,12 @@ def _grid(records: Records, plan: Plan, dataset: str) -> tuple[np.ndarray, np.nd
             if values:
                 means[i, j] = np.mean(values)
     return means, counts
+
+
+def _rates(plan: Plan, dataset: str) -> tuple[float, ...]:
+    if not plan.quick:
+        return RATES
+    return CORNERS if dataset in LARGER else QUICK
 
 
 def _edge_rates(dataset: str, rates: tuple[float, ...]) -> tuple[float, ...]:

@@ -104,7 +104,11 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     if not found:
         return None
     points = {dataset: [m for record in done for m in record["result"]["measured"]] for dataset, done in found.items()}
-    tables = {"": _judged(points), "chosen on the other datasets": _chosen_elsewhere(points), "stopping": _stopping(found)}
+    tables = {
+        "": _judged(points),
+        "chosen on the other datasets": _chosen_elsewhere(points),
+        "stopping": _stopping(found),
+    }
     tables = {name: rows for name, rows in tables.items() if rows}
     with style.figure(2, len(found), width=max(4.2, 3.4 * len(found)), height=5.6) as (fig, axes):
         for column, (dataset, done) in enumerate(found.items()):
@@ -153,7 +157,7 @@ def _chosen_elsewhere(points: dict[str, list[dict[str, Any]]]) -> list[dict[str,
         row: dict[str, Any] = {"criteria": "one" if most == 1 else f"up to {most}"}
         taken, chosen = [], []
         for dataset in points:
-            best = min(sets, key=lambda names: sum(r for d, r in regrets[names].items() if d != dataset))  # noqa: B023
+            best = min(sets, key=lambda names: sum(r for d, r in regrets[names].items() if d != dataset))
             taken.append(regrets[best][dataset])
             chosen.append(" + ".join(best))
             row[TITLES[dataset]] = round(taken[-1], 1)

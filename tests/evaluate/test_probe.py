@@ -299,3 +299,16 @@ class TestErrors:
     def test_missing_part(self):
         with pytest.raises(ValueError, match="no attribute 'val'"):
             linear_probe(np.ones((6, 2)), [0] * 6, SimpleNamespace(train=[0]))
+
+
+def test_the_last_epoch_counts_on_request():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(60, 5)).astype(np.float32), rng.integers(0, 3, 60)
+    split = SimpleNamespace(train=np.arange(20), val=np.arange(20, 40), test=np.arange(40, 60))
+    assert linear_probe(z, y, split, epochs=30, choose="last").epochs == [30]
+    best = linear_probe(z, y, split, epochs=30)
+    assert best.epochs[0] < 30
+    shorter = linear_probe(z, y, split, epochs=best.epochs[0], choose="last")
+    assert shorter.accuracies == best.accuracies  # the same weights, reached on purpose
+    with pytest.raises(ValueError, match="choose must be 'validation' or 'last', got 'test'"):
+        linear_probe(z, y, split, choose="test")

@@ -101,3 +101,14 @@ def test_runs_do_not_touch_each_other_or_their_input():
     torch.testing.assert_close(both.weights[1, 2], alone.weights[0, 0])
     assert both.epochs[1, 2] == alone.epochs[0, 0]
     assert torch.equal(weights, before)
+
+
+def test_the_last_epoch_on_request(history):
+    given = data()
+    best = softmax.train(start(), *given, epochs=40, **SETTINGS)
+    after = [weights.clone() for weights in history]
+    last = softmax.train(start(), *given, epochs=40, last_only=True, **SETTINGS)
+    torch.testing.assert_close(last.weights, after[-1])
+    assert (last.epochs == 40).all()
+    assert (last.val_accuracies <= best.val_accuracies).all()
+    assert (best.epochs < 40).any()  # or the test would show nothing

@@ -51,6 +51,9 @@ def test_classifiers_choose_on_validation_and_see_no_test_label(monkeypatch):
     assert (seen["y"] >= 0).sum() == 640
     assert len(seen["validation"]) == 500
     assert 0.6 < record["result"]["test_accuracy"][0] < 0.8
+    worker.execute(run | {"details": {"choose": "last"}})
+    assert (seen["y"] >= 0).sum() == 140  # what chooses nothing is not trained on either
+    assert seen["validation"] is None
 
 
 def test_several_label_rates_share_one_embedding():

@@ -35,6 +35,7 @@ def linear_probe(
     learning_rate: float = 1e-2,
     weight_decay: float = 1e-4,
     epochs: int = 2000,
+    choose: Literal["validation", "last"] = "validation",
     solver: Literal["adam", "logistic"] = "adam",
     standardize: bool = False,
     device: torch.device | str = "cpu",
@@ -63,6 +64,8 @@ def linear_probe(
         Of Adam; the decay is an L2 term in the gradient.
     epochs : int
         Steps of Adam.
+    choose : "validation" or "last"
+        Which epoch of "adam" counts: the first best one on the validation nodes, or the last one whatever they say.
     solver : "adam" or "logistic"
     standardize : bool
         Bring each column to mean 0 and standard deviation 1 over all nodes first. Not part of the paper's protocol.
@@ -103,7 +106,10 @@ def linear_probe(
         raise ValueError(
             f"learning_rate must be positive and weight_decay not negative, got {learning_rate} and {weight_decay}"
         )
-    return _adam(batch, labels, torch.device(device), learning_rate, weight_decay, epochs)
+    if choose not in ("validation", "last"):
+        raise ValueError(f"choose must be 'validation' or 'last', got {choose!r}")
+    settings = {"learning_rate": learning_rate, "weight_decay": weight_decay, "epochs": epochs}
+    return _adam(batch, labels, torch.device(device), settings | {"last_only": choose == "last"})
 
 
 @dataclass(frozen=True)
@@ -148,11 +154,8 @@ def _plan(
     return _Batch(embeddings, scales, splits, groups, [[seed] for seed in given])
 
 
-def _adam(
-    batch: _Batch, labels: Array, device: torch.device, learning_rate: float, weight_decay: float, epochs: int
-) -> ProbeResult:
+def _adam(batch: _Batch, labels: Array, device: torch.device, settings: dict[str, Any]) -> ProbeResult:
     n_groups, n_classes = len(batch.groups), int(labels.max()) + 1
-    settings = {"learning_rate": learning_rate, "weight_decay": weight_decay, "epochs": epochs}
     predictions: list[Array] = []
     tests: list[Array] = []
     val_accuracies: list[float] = []
@@ -162,7 +165,7 @@ def _adam(
         groups = range(start, min(start + step, n_groups))
         train, val = (_gather(batch, groups, part, labels, device) for part in ("train", "val"))
         weights = torch.stack([_initial(batch, g, n_classes) for g in groups]).to(train[0])
-        fitted = softmax.train(weights, *train, *val, **settings)  # type: ignore[arg-type]
+        fitted = softmax.train(weights, *train, *val, **settings)
         val_accuracies += fitted.val_accuracies.flatten().tolist()
         chosen += fitted.epochs.flatten().tolist()
         for g, best in zip(groups, fitted.weights, strict=True):

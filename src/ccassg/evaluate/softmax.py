@@ -67,6 +67,7 @@ def train(
     learning_rate: float,
     weight_decay: float,
     epochs: int,
+    last_only: bool = False,
 ) -> Fitted:
     """Minimise the mean cross entropy by full-batch Adam, every run on its own, all in one batch.
 
@@ -84,6 +85,8 @@ def train(
     learning_rate, weight_decay : float
     epochs : int
         At least 1.
+    last_only : bool
+        Choose the last epoch instead of the best one.
     """
     g, s, c, width = weights.shape
     w = weights.reshape(g, s * c, width).clone()
@@ -95,7 +98,8 @@ def train(
     train_columns = train_rows.transpose(1, 2).contiguous()  # the faster layout for both products
     train_rows = train_columns.transpose(1, 2)
 
-    choice = _Choice(weights, val_rows, val_y, epochs)
+    first_seen = epochs if last_only else 1
+    choice = _Choice(weights, val_rows, val_y, first_seen, epochs)
     for epoch in range(epochs):
         torch.bmm(w, train_columns, out=logits)
         torch.softmax(by_class, dim=2, out=by_class)
@@ -109,7 +113,8 @@ def train(
         scratch.div_(math.sqrt(1 - BETA2 ** (epoch + 1))).add_(EPSILON)
         w.addcdiv_(first, scratch, value=-learning_rate / (1 - BETA1 ** (epoch + 1)))
 
-        choice.see(w)
+        if epoch + 1 >= first_seen:
+            choice.see(w)
     return choice.result()
 
 
@@ -122,20 +127,20 @@ def _targets(y: Tensor, n_classes: int, dtype: torch.dtype) -> tuple[Tensor, Ten
 
 
 class _Choice:
-    """The first epoch with the highest validation accuracy, per run; sees the weights after every epoch."""
+    """The first epoch with the highest validation accuracy, per run; sees the weights after each from ``first`` on."""
 
-    def __init__(self, weights: Tensor, val_rows: Tensor, val_y: Tensor, epochs: int) -> None:
+    def __init__(self, weights: Tensor, val_rows: Tensor, val_y: Tensor, first: int, epochs: int) -> None:
         g, s, c, width = weights.shape
         n_val = val_rows.shape[1]
         fits = BLOCK_FLOATS // (g * s * c * n_val)
-        block = min(max(fits, MIN_BLOCK), MAX_BLOCK, epochs)
+        block = min(max(fits, MIN_BLOCK), MAX_BLOCK, epochs - first + 1)
         self._rows, self._shape = val_rows.transpose(1, 2), (g, s, c, width)
         self._n_val = (val_y >= 0).sum(1, keepdim=True)
         self._true = val_y.clamp(min=0)[:, None, None, None, :].expand(g, block, s, 1, n_val)
         self._real = (val_y >= 0)[:, None, None, None, :]
         self._history = weights.new_empty(g, block, s * c, width)
         self._logits = weights.new_empty(g, block * s * c, n_val)
-        self._filled, self._seen = 0, 0
+        self._filled, self._seen = 0, first - 1
         self._weights = weights.clone()
         self._correct = torch.full((g, s), -1, dtype=torch.int64, device=weights.device)
         self._epochs = torch.zeros_like(self._correct)

@@ -17,6 +17,9 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         AS_RUN: {},
         "probe of 100 epochs, as the DGI paper's": {"probe": {"epochs": 100}},
         "probe of 300 epochs": {"probe": {"epochs": 300}},
+        "probe of 100 epochs without decay, the last one": {
+            "probe": {"epochs": 100, "weight_decay": 0.0, "choose": "last"}
+        },
         "0 and 1 instead of rows that sum to 1": {"details": {"features": "other scale"}},
     },
     "mlp": {
@@ -24,6 +27,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "without dropout": {"settings": {"dropout_rate": 0.0}},
         "50 steps": {"settings": {"n_steps": 50}},
         "hidden layer of 64": {"settings": {"hidden_dim": 64}},
+        "without decay, the last step": {"settings": {"weight_decay": 0.0}, "details": {"choose": "last"}},
     },
     "label-propagation": {
         AS_RUN: {},

@@ -77,7 +77,10 @@ def _classify(run: Run, data: Dataset, splits: list[Split]) -> Outcome:
         seen = np.full_like(data.y, -1)
         for part in (split.train, split.val):
             seen[part] = data.y[part]
-        cost, fit_seconds = _fit(model, data, seen, validation=split.val)
+        chosen_on = None if run.get("details", {}).get("choose") == "last" else split.val
+        if chosen_on is None:
+            seen[split.val] = -1
+        cost, fit_seconds = _fit(model, data, seen, validation=chosen_on)
         seconds += fit_seconds
         predicted = model.predict(data.graph)
         predictions.append(predicted[split.test])

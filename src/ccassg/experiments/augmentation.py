@@ -49,16 +49,25 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
                 values[np.ix_(down, across)],
                 x_labels=[f"{RATES[i]:g}" for i in across],
                 y_labels=[f"{RATES[i]:g}" for i in down],
+                low=_lowest_augmented(values),
                 text=".1f",
             )
             ax.set(title=TITLES[dataset], xlabel="feature mask rate", ylabel="edge drop rate")
         style.save(fig, figures / "augmentation")
     rows = [_row(dataset, values) for dataset, (values, _) in maps.items()]
     holds = {d: bool(values[0, 0] < np.nanmax(values) - 1) for d, (values, _) in maps.items() if values[0, 0] > 0}
-    notes = count_note(n for _, counts in maps.values() for n in counts.flat)
+    notes = count_note((n for _, counts in maps.values() for n in counts.flat), "Mean")
+    notes += " Colours span the cells with some augmentation; the corner without any is often far below them."
     if holds:
         notes += "\n\n" + verdict("Without augmentation accuracy is lower by more than a point", holds)
     return Drawn({"": rows}, figures=("augmentation",), notes=notes)
+
+
+def _lowest_augmented(values: np.ndarray) -> float | None:
+    """The lowest accuracy but for the corner without augmentation, which would leave no colours for the others."""
+    augmented = values.copy()
+    augmented[0, 0] = np.nan
+    return float(np.nanmin(augmented)) if np.isfinite(augmented).any() else None
 
 
 def _row(dataset: str, values: np.ndarray) -> dict[str, object]:

@@ -148,12 +148,12 @@ def method_settings(method: str, dataset: str) -> dict[str, Any]:
     return published | reduced.changes(method, dataset)
 
 
-def count_note(counts: Iterable[int]) -> str:
-    """How many runs an entry stands for."""
+def count_note(counts: Iterable[int], what: str = "Mean and standard deviation") -> str:
+    """How many runs an entry stands for, and what of them it shows."""
     some = [int(count) for count in counts if count]
     if min(some) == max(some):
-        return "One run per entry." if some[0] == 1 else f"Mean and standard deviation over {some[0]} runs."
-    return f"Mean and standard deviation over {min(some)} to {max(some)} runs."
+        return "One run per entry." if some[0] == 1 else f"{what} over {some[0]} runs."
+    return f"{what} over {min(some)} to {max(some)} runs."
 
 
 def verdict(statement: str, holds: Mapping[str, bool | str]) -> str:

@@ -44,10 +44,9 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "linear-cca": {
         AS_RUN: {},
         "shrinkage 0.1": {"settings": {"shrinkage": 0.1}},
-        "shrinkage 0.5": {"settings": {"shrinkage": 0.5}},
-        "width 512": {"settings": {"embedding_dim": 512}},
-        "half of the entries masked": {"settings": {"feature_mask_rate": 0.5}},
-        "shrinkage 0.1, width 256": {"settings": {"shrinkage": 0.1, "embedding_dim": 256}},
+        "shrinkage 0.1, width 512": {"settings": {"shrinkage": 0.1, "embedding_dim": 512}},
+        "without shrinkage": {"settings": {"shrinkage": 0.0}},
+        "without shrinkage, width 512": {"settings": {"shrinkage": 0.0, "embedding_dim": 512}},
     },
 }
 

@@ -312,3 +312,21 @@ def test_the_last_epoch_counts_on_request():
     assert shorter.accuracies == best.accuracies  # the same weights, reached on purpose
     with pytest.raises(ValueError, match="choose must be 'validation' or 'last', got 'test'"):
         linear_probe(z, y, split, choose="test")
+
+
+def test_of_several_decays_validation_takes_the_best_per_run():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 90)
+    z = (np.eye(3)[y] + rng.normal(size=(90, 3))).astype(np.float32)
+    splits = [SimpleNamespace(train=p[:20], val=p[20:50], test=p[50:]) for p in (rng.permutation(90) for _ in range(4))]
+    decays = [1.0, 1e-4, 0.1]
+    alone = [linear_probe(z, y, splits, epochs=50, weight_decay=x) for x in decays]
+    together = linear_probe(z, y, splits, epochs=50, weight_decay=decays)
+    for run in range(4):
+        best = max(range(3), key=lambda i: alone[i].val_accuracies[run])  # the first of equals
+        assert together.val_accuracies[run] == alone[best].val_accuracies[run]
+        assert together.accuracies[run] == alone[best].accuracies[run]
+        assert together.epochs[run] == alone[best].epochs[run]
+    assert together.accuracies != alone[0].accuracies  # or the choice would show nothing
+    with pytest.raises(ValueError, match="weight_decay not negative"):
+        linear_probe(z, y, splits, weight_decay=[])

@@ -33,7 +33,7 @@ def linear_probe(
     *,
     seeds: int | Iterable[int] = 0,
     learning_rate: float = 1e-2,
-    weight_decay: float = 1e-4,
+    weight_decay: float | Sequence[float] = 1e-4,
     epochs: int = 2000,
     choose: Literal["validation", "last"] = "validation",
     solver: Literal["adam", "logistic"] = "adam",
@@ -60,8 +60,11 @@ def linear_probe(
     seeds : int or iterable of int
         One seed per run for the initial weights. An int s stands for s, s + 1, ... as many as there are runs.
         There are as many runs as the longest of `z`, `splits` and `seeds`; a single one serves all runs.
-    learning_rate, weight_decay : float
-        Of Adam; the decay is an L2 term in the gradient.
+    learning_rate : float
+        Of Adam.
+    weight_decay : float or sequence of float
+        Of Adam, an L2 term in the gradient. Of several, each run takes the one with the highest validation accuracy, the
+        first of equals. Too strong a decay leaves the class with most training nodes ahead on unbalanced splits.
     epochs : int
         Steps of Adam.
     choose : "validation" or "last"
@@ -102,14 +105,15 @@ def linear_probe(
         raise ValueError(f"solver must be 'adam' or 'logistic', got {solver!r}")
     if epochs < 1:
         raise ValueError(f"epochs must be at least 1, got {epochs}")
-    if learning_rate <= 0 or weight_decay < 0:
+    decays = list(weight_decay) if isinstance(weight_decay, Iterable) else [weight_decay]
+    if learning_rate <= 0 or not decays or min(decays) < 0:
         raise ValueError(
             f"learning_rate must be positive and weight_decay not negative, got {learning_rate} and {weight_decay}"
         )
     if choose not in ("validation", "last"):
         raise ValueError(f"choose must be 'validation' or 'last', got {choose!r}")
-    settings = {"learning_rate": learning_rate, "weight_decay": weight_decay, "epochs": epochs}
-    return _adam(batch, labels, torch.device(device), settings | {"last_only": choose == "last"})
+    settings = {"learning_rate": learning_rate, "epochs": epochs, "last_only": choose == "last"}
+    return _adam(batch, labels, torch.device(device), decays, settings)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,9 @@ def _plan(
     return _Batch(embeddings, scales, splits, groups, [[seed] for seed in given])
 
 
-def _adam(batch: _Batch, labels: Array, device: torch.device, settings: dict[str, Any]) -> ProbeResult:
+def _adam(
+    batch: _Batch, labels: Array, device: torch.device, decays: list[float], settings: dict[str, Any]
+) -> ProbeResult:
     n_groups, n_classes = len(batch.groups), int(labels.max()) + 1
     predictions: list[Array] = []
     tests: list[Array] = []
@@ -165,7 +171,7 @@ def _adam(batch: _Batch, labels: Array, device: torch.device, settings: dict[str
         groups = range(start, min(start + step, n_groups))
         train, val = (_gather(batch, groups, part, labels, device) for part in ("train", "val"))
         weights = torch.stack([_initial(batch, g, n_classes) for g in groups]).to(train[0])
-        fitted = softmax.train(weights, *train, *val, **settings)
+        fitted = softmax.best([softmax.train(weights, *train, *val, weight_decay=x, **settings) for x in decays])
         val_accuracies += fitted.val_accuracies.flatten().tolist()
         chosen += fitted.epochs.flatten().tolist()
         for g, best in zip(groups, fitted.weights, strict=True):

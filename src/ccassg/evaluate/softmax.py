@@ -118,6 +118,22 @@ def train(
     return choice.result()
 
 
+def best(fits: list[Fitted]) -> Fitted:
+    """For every run the one of several trainings with the highest validation accuracy, the first of equals."""
+    if len(fits) == 1:
+        return fits[0]
+    accuracies = torch.stack([fit.val_accuracies for fit in fits])
+    which = accuracies.argmax(
+        0
+    )  # the first: equal accuracies are equal bits, being the same count over the same number
+    runs = torch.arange(which.shape[0])[:, None], torch.arange(which.shape[1])
+    return Fitted(
+        torch.stack([fit.weights for fit in fits])[which, *runs],
+        torch.stack([fit.epochs for fit in fits])[which, *runs],
+        accuracies[which, *runs],
+    )
+
+
 def _targets(y: Tensor, n_classes: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """1 / n_train on real nodes and 0 on padding, (g, 1, 1, n); the same on the true class, (g, 1, c, n)."""
     real = y >= 0

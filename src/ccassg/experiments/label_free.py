@@ -106,7 +106,7 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     points = {dataset: [m for record in done for m in record["result"]["measured"]] for dataset, done in found.items()}
     tables = {
         "": _judged(points),
-        "chosen on the other datasets": _chosen_elsewhere(points),
+        "transfer": _chosen_elsewhere(points),
         "stopping": _stopping(found),
     }
     tables = {name: rows for name, rows in tables.items() if rows}
@@ -121,7 +121,7 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
         f"Settings: {counts}. Spearman's rank correlation of a criterion with test accuracy, in the direction in which it is "
         f"meant to be better; regret is the accuracy lost, in points, by taking the setting that the criterion ranks first. "
         f"Width {WIDTH}, the loss on {LOSS_NODES} nodes, one seed. The search of `ccassg tune` ranks by {criteria.BEST}. "
-        "Chosen on the other datasets: the regret on each dataset of the criterion, or of the sum of the ranks of several, that "
+        "Transfer: the regret on each dataset of the criterion, or of the sum of the ranks of several, that "
         "has the least mean regret on all others; what a choice made here is worth on a graph that had no part in it."
     )
     if missing:

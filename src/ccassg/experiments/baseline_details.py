@@ -43,10 +43,10 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "linear-cca": {
         AS_RUN: {},
-        "shrinkage 0.1": {"settings": {"shrinkage": 0.1}},
-        "shrinkage 0.1, width 512": {"settings": {"shrinkage": 0.1, "embedding_dim": 512}},
-        "without shrinkage": {"settings": {"shrinkage": 0.0}},
-        "without shrinkage, width 512": {"settings": {"shrinkage": 0.0, "embedding_dim": 512}},
+        "width 50": {"settings": {"embedding_dim": 50}},
+        "width 50, shrinkage 0.0001": {"settings": {"embedding_dim": 50, "shrinkage": 1e-4}},
+        "width 50, no shrinkage": {"settings": {"embedding_dim": 50, "shrinkage": 0.0}},
+        "no shrinkage": {"settings": {"shrinkage": 0.0}},
     },
 }
 

@@ -123,10 +123,10 @@ def best(fits: list[Fitted]) -> Fitted:
     if len(fits) == 1:
         return fits[0]
     accuracies = torch.stack([fit.val_accuracies for fit in fits])
-    which = accuracies.argmax(
-        0
-    )  # the first: equal accuracies are equal bits, being the same count over the same number
-    runs = torch.arange(which.shape[0])[:, None], torch.arange(which.shape[1])
+    # The first of equals: accuracies of one run are counts over one number of nodes, so equal ones are equal bits.
+    which = accuracies.argmax(0)
+    g, s = (torch.arange(n, device=which.device) for n in which.shape)
+    runs = g[:, None], s
     return Fitted(
         torch.stack([fit.weights for fit in fits])[which, *runs],
         torch.stack([fit.epochs for fit in fits])[which, *runs],

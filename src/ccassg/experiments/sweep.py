@@ -78,6 +78,9 @@ def draw(
                 x, mean, std = np.array(points).T
                 style.band(ax, x, mean, std, label=TITLES[dataset])
         ax.set(xscale="log", xlabel=label, ylabel="test accuracy (%)")
+        if all(isinstance(value, int) for value in shown):  # widths double: a tick for each
+            ax.set_xticks(shown, labels=[str(value) for value in shown])
+            ax.minorticks_off()
         ax.legend()
         style.save(fig, figures / name)
     best = "; ".join(_best(dataset, by_value) for dataset, by_value in judged.items())

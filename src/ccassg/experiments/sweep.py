@@ -96,6 +96,8 @@ def near_best(by_value: dict[Any, float], *, within: float = 1.0) -> list[Any]:
 
 def _best(dataset: str, by_value: dict[Any, float]) -> str:
     top, near = max(by_value, key=lambda value: by_value[value]), near_best(by_value)
+    if len(near) == 1:
+        return f"{TITLES[dataset]} at {top:g}, with no other within one point"
     return f"{TITLES[dataset]} at {top:g}, within one point of that from {near[0]:g} to {near[-1]:g}"
 
 

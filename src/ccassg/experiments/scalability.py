@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ccassg.experiments import reduced
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, count_note, method_settings
 from ccassg.experiments.published import NAMES, SCALABILITY, TITLES
 from ccassg.experiments.records import Record, Records, Run
@@ -26,12 +27,14 @@ def runs(plan: Plan) -> list[Run]:
 def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
     """A table per dataset."""
     tables, counts = {}, []
+    shown: list[tuple[str, str]] = []
     for dataset in plan.datasets:
         found = {m: records.of(_run(m, dataset, seed) for seed in range(plan.n_seeds)) for m in plan.methods}
         rows = [{"method": NAMES[method]} | _costs(done) for method, done in found.items() if done]
         if rows:
             tables[TITLES[dataset]] = beside(rows, _published(dataset), key="method")
             counts += [len(done) for done in found.values()]
+            shown += [(method, dataset) for method, done in found.items() if done]
     if not tables:
         return None
     notes = (
@@ -39,7 +42,7 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
         "validation. Memory: the highest resident memory of the process up to the end of training, of which Python and its "
         "libraries take about 0.4 GB. The paper's figures are those of an NVIDIA V100 and of its memory."
     )
-    return Drawn(tables, notes=notes)
+    return Drawn(tables, notes=f"{notes} {reduced.note(shown)}".strip())
 
 
 def _run(method: str, dataset: str, seed: int) -> Run:

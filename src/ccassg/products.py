@@ -122,12 +122,16 @@ def _product(x: Tensor | CSR, dense: Tensor) -> Tensor:
     return sparse.multiply(x, dense) if isinstance(x, CSR) else x @ dense
 
 
+def in_faster_form(features: Tensor | CSR) -> Tensor | CSR:
+    """The same features, dense if so many of them are stored that a dense product is faster."""
+    return features.to_dense() if isinstance(features, CSR) and features.density >= DENSE_FROM else features
+
+
 def first_product(features: Tensor | CSR) -> FirstProduct:
     """Choose sparse or dense by density, and build the transpose once."""
+    features = in_faster_form(features)
     if isinstance(features, CSR):
-        if features.density < DENSE_FROM:
-            return FirstProduct(features, sparse.transpose(features))
-        features = features.to_dense()
+        return FirstProduct(features, sparse.transpose(features))
     x_t = features.T.contiguous()  # a group of columns is then a group of whole rows
     return FirstProduct(x_t.T, x_t)
 

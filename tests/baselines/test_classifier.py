@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ccassg.baselines import make
-from ccassg.baselines.classifier import TwoLayers, torch_csr
+from ccassg.baselines.classifier import SparseLinear, TwoLayers, torch_csr
 from ccassg.baselines.label_propagation import LabelPropagation
 from ccassg.datasets import Dataset, stochastic_block_graph
 from ccassg.graph import as_graph
@@ -65,3 +65,21 @@ def test_labels_spread_along_a_path() -> None:
     graph = as_graph(np.array([[0, 1, 3], [1, 2, 4]]), n_nodes=6)
     model = LabelPropagation(n_hops=10, alpha=0.9).fit(graph, np.array([7, -1, 7, -1, 9, -1]))
     assert model.predict(graph).tolist() == [7, 7, 7, 9, 9, 7]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_linear_layer_on_sparse_rows_is_the_dense_one(bias: bool) -> None:
+    graph = stochastic_block_graph(60, 2, 4.0, n_features=30, sparse_features=True).graph
+    rows = from_scipy(graph.features)
+    usual = nn.Linear(30, 4, bias=bias)
+    ours = SparseLinear(usual)
+    assert ours.state_dict().keys() == usual.state_dict().keys()
+    results = []
+    for x in (torch_csr(rows), rows.to_dense()):
+        ours.zero_grad()
+        y = ours(x)
+        y.square().sum().backward()
+        results.append((y.detach(), *(parameter.grad.clone() for parameter in ours.parameters())))
+    for sparse, dense in zip(*results, strict=True):
+        assert torch.allclose(sparse, dense, atol=1e-4)
+    assert torch.allclose(results[0][0], usual(rows.to_dense()), atol=1e-5)

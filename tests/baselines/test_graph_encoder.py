@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from ccassg import augment, encoders, sparse
 from ccassg.baselines.classifier import torch_csr
-from ccassg.baselines.encoder import GraphEncoder, inputs, projector, shuffled
+from ccassg.baselines.encoder import GraphEncoder, PReLU, features_of, inputs, projector, shuffled
 from ccassg.datasets import stochastic_block_graph
 from ccassg.graph import Graph
 from ccassg.sparse import CSR
@@ -49,8 +50,7 @@ def test_pygs_layer_takes_sparse_features_and_adjacency() -> None:
     """What the supervised GCN relies on: values and gradients as with dense features and an edge index."""
     pyg = pytest.importorskip("torch_geometric.nn")
     graph = stochastic_block_graph(50, 2, 5.0, n_features=9, sparse_features=True, seed=3).graph
-    features, a = inputs(graph)
-    assert isinstance(features, CSR)
+    features, a = sparse.from_scipy(graph.features), inputs(graph)[1]
     layer = pyg.GCNConv(9, 4, normalize=False)
     edges = torch.stack([a.indices.long(), sparse.row_ids(a)])
     results, gradients = [], []
@@ -94,15 +94,41 @@ def test_unknown_activation() -> None:
         GraphEncoder((3, 2), activation="swish")
 
 
-def test_shuffled_keeps_the_rows(graph: Graph) -> None:
-    features = inputs(graph)[0]
+def test_features_are_dense_where_that_is_faster() -> None:
+    for n_stored, form in ((1, CSR), (5, torch.Tensor)):
+        x = np.zeros((4, 9), np.float32)
+        x[:, :n_stored] = 1
+        graph = Graph(np.zeros(5, np.int64), np.zeros(0, np.int32), features=sp.csr_array(x))
+        features = features_of(graph)
+        assert isinstance(features, form)
+        assert np.array_equal(features.to_dense(), x)
+
+
+def test_shuffled_projections_are_projections_of_shuffled_features(graph: Graph) -> None:
+    encoder = GraphEncoder((9, 6, 4), activation="prelu")
+    features, a = inputs(graph)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        result = shuffled(features)
-    rows = result.to_dense() if isinstance(result, CSR) else result
-    before = dense_features(graph)
-    assert not torch.equal(rows, before)
-    assert sorted(map(tuple, rows.tolist())) == sorted(map(tuple, before.tolist()))
+        result = encoder.propagate(shuffled(encoder.project(features)), a)
+        torch.manual_seed(0)
+        expected = encoder(shuffled(dense_features(graph)), a)
+    assert not torch.allclose(expected, encoder(features, a), atol=1e-2)
+    assert torch.allclose(result, expected, atol=1e-6)
+
+
+def test_prelu_is_torchs() -> None:
+    x = torch.randn(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    x[0, 0] = 0
+    results = []
+    for layer in (PReLU(dtype=torch.float64), torch.nn.PReLU(dtype=torch.float64)):
+        given = x.clone().requires_grad_()
+        y = layer(given.T)
+        (y * y.cos()).sum().backward()
+        assert given.grad is not None
+        assert layer.weight.grad is not None
+        results.append((y.detach(), given.grad, layer.weight.grad))
+    for ours, torchs in zip(*results, strict=True):
+        assert torch.allclose(ours, torchs)
 
 
 def test_projector_shape() -> None:

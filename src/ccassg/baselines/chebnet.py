@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from torch import Tensor, nn
 
 from ccassg import sparse
-from ccassg.baselines.classifier import NetworkClassifier, TwoLayers, torch_csr
+from ccassg.baselines.classifier import NetworkClassifier, SparseLinear, TwoLayers, torch_csr
+from ccassg.baselines.encoder import features_of
 from ccassg.graph import Graph
 from ccassg.sparse import CSR
-from ccassg.train import feature_tensor
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -35,7 +35,7 @@ class ChebNet(NetworkClassifier):
         return TwoLayers(first, second, nn.ReLU(), self.dropout_rate)
 
     def _inputs(self, graph: Graph) -> tuple[Any, ...]:
-        features = feature_tensor(graph, "cpu")
+        features = features_of(graph)
         return (torch_csr(features) if isinstance(features, CSR) else features), scaled_laplacian(graph)
 
 
@@ -66,7 +66,9 @@ def _filter(n_inputs: int, n_outputs: int, n_terms: int) -> nn.Module:
                 last, after = _plus(y, 2, laplacian, last, after), last
             return _plus(first, 1, laplacian, last, after) + self.bias
 
-    return Filter(n_inputs, n_outputs, K=n_terms)
+    made = Filter(n_inputs, n_outputs, K=n_terms)
+    made.lins = nn.ModuleList(map(SparseLinear, made.lins))
+    return made
 
 
 def _plus(y: Tensor, factor: float, laplacian: Tensor, last: Tensor | None, after: Tensor | None) -> Tensor:

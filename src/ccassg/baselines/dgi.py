@@ -46,7 +46,8 @@ class DGI(Embedder):
         from torch_geometric.nn import DeepGraphInfomax
 
         encoder = GraphEncoder((self.n_features_in_, self.embedding_dim), activation="prelu")
-        model: nn.Module = DeepGraphInfomax(self.embedding_dim, encoder, _summary, _corruption)
+        # What it calls by itself, summary and corruption, is called in `_loss`.
+        model: nn.Module = DeepGraphInfomax(self.embedding_dim, encoder, None, None)
         return model
 
     def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
@@ -54,7 +55,7 @@ class DGI(Embedder):
         features, a = inputs(graph)
         return minimise(
             self.module_,
-            lambda step: self.module_.loss(*self.module_(features, a)),
+            lambda step: self._loss(features, a),
             n_steps=self.n_steps,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
@@ -62,14 +63,14 @@ class DGI(Embedder):
             on_step=on_step,
         )
 
+    def _loss(self, features: Tensor | CSR, a: CSR) -> Tensor:
+        encoder = self.module_.encoder
+        # One product for both: a shuffled graph's is the shuffled product.
+        projected = encoder.project(features)
+        real, corrupted = encoder.propagate(projected, a), encoder.propagate(shuffled(projected), a)
+        loss: Tensor = self.module_.loss(real, corrupted, real.mean(0).sigmoid())
+        return loss
+
     def _embed(self, graph: Graph) -> Tensor:
         z: Tensor = self.module_.encoder(*inputs(graph))
         return z
-
-
-def _summary(z: Tensor, features: Tensor | CSR, a: CSR) -> Tensor:
-    return z.mean(0).sigmoid()
-
-
-def _corruption(features: Tensor | CSR, a: CSR) -> tuple[Tensor | CSR, CSR]:
-    return shuffled(features), a

@@ -8,19 +8,48 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from ccassg import augment, sparse
+from ccassg import augment
 from ccassg.encoders import SparseProduct
 from ccassg.graph import Graph
+from ccassg.products import in_faster_form
 from ccassg.sparse import CSR
 from ccassg.train import feature_tensor
 
+
+class PReLU(nn.PReLU):
+    """PyTorch's, with one slope, whose own backward pass takes longer than all else in a layer on a CPU."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Elementwise."""
+        y: Tensor = _Leak.apply(x, self.weight)
+        return y
+
+
+class _Leak(torch.autograd.Function):
+    """max(x, 0) + slope min(x, 0)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, slope: Tensor) -> Tensor:
+        ctx.save_for_backward(x, slope)
+        return functional.leaky_relu(x, slope.item())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        x, slope = ctx.saved_tensors
+        g = grads[0].contiguous()
+        of_slope = torch.dot(g.flatten(), x.clamp(max=0).flatten())
+        return torch.ops.aten.leaky_relu_backward(g, x, slope.item(), False), of_slope.reshape(slope.shape)
+
+
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
-    "prelu": nn.PReLU,
+    "prelu": PReLU,
     "elu": nn.ELU,
     # GCA's "rrelu" is called in its evaluation mode, where it is a leaky ReLU with the mean slope of 1/8 and 1/3.
     "rrelu": lambda: nn.LeakyReLU(11 / 48),
@@ -57,15 +86,24 @@ class GraphEncoder(nn.Module):
 
     def forward(self, features: Tensor | CSR, a: CSR, keep_columns: Tensor | None = None) -> Tensor:
         """Embed the nodes, (n, n_features) -> (n, d); ``a`` is normalised, ``keep_columns`` the feature mask."""
-        h: Tensor | CSR = features
-        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            if i == 0 and keep_columns is not None:
-                weight = weight * keep_columns.unsqueeze(1)
-            h = SparseProduct.apply(h, weight) if isinstance(h, CSR) else h @ weight
+        return self.propagate(self.project(features, keep_columns), a)
+
+    def project(self, features: Tensor | CSR, keep_columns: Tensor | None = None) -> Tensor:
+        """X W of the first layer, (n, n_features) -> (n, width): the part of the way that knows no edges."""
+        weight: Tensor = self.weights[0]
+        if keep_columns is not None:
+            weight = weight * keep_columns.unsqueeze(1)
+        projected: Tensor = SparseProduct.apply(features, weight) if isinstance(features, CSR) else features @ weight
+        return projected
+
+    def propagate(self, h: Tensor, a: CSR) -> Tensor:
+        """The rest of the way, (n, width) -> (n, d). Shuffled rows of ``h`` are the projections of shuffled features."""
+        for i, bias in enumerate(self.biases):
+            if i > 0:
+                h = h @ self.weights[i]
             h = SparseProduct.apply(a, h) + bias
             if i < len(self.activations):
                 h = self.activations[i](self.norms[i](h) if len(self.norms) else h)
-        assert isinstance(h, Tensor)
         return h
 
 
@@ -80,12 +118,16 @@ def projector(dims: Sequence[int], activation: str = "elu", *, batch_norm: bool 
     return nn.Sequential(*layers)
 
 
+def features_of(graph: Graph) -> Tensor | CSR:
+    """The features, sparse where that is faster."""
+    return in_faster_form(feature_tensor(graph, "cpu"))
+
+
 def inputs(graph: Graph) -> tuple[Tensor | CSR, CSR]:
-    """What an encoder takes: the features, sparse ones sparse, and the normalised adjacency with self-loops."""
-    return feature_tensor(graph, "cpu"), augment.normalized(augment.edge_structure(graph))
+    """What an encoder takes: the features and the normalised adjacency with self-loops."""
+    return features_of(graph), augment.normalized(augment.edge_structure(graph))
 
 
-def shuffled(features: Tensor | CSR) -> Tensor | CSR:
-    """The features with their rows in random order (torch's generator): the corruption of DGI and MVGRL."""
-    order = torch.randperm(features.shape[0])
-    return sparse.select_rows(features, order) if isinstance(features, CSR) else features[order]
+def shuffled(rows: Tensor) -> Tensor:
+    """The rows in random order (torch's generator): the corruption of DGI and MVGRL."""
+    return rows[torch.randperm(len(rows))]

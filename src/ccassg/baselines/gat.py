@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from ccassg import sparse
-from ccassg.baselines.classifier import NetworkClassifier, TwoLayers, torch_csr
+from ccassg.baselines.classifier import NetworkClassifier, SparseLinear, TwoLayers, torch_csr
+from ccassg.baselines.encoder import features_of
 from ccassg.graph import Graph
 from ccassg.sparse import CSR
-from ccassg.train import feature_tensor
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -42,11 +42,12 @@ class GAT(NetworkClassifier):
 
         p, width = self.dropout_rate, self.hidden_dim * self.n_heads
         first = GATConv(self.n_features_in_, self.hidden_dim, heads=self.n_heads, dropout=p)
+        first.lin = SparseLinear(first.lin)
         second = GATConv(width, len(self.classes_), heads=self.n_output_heads, concat=False, dropout=p)
         return TwoLayers(first, second, nn.ELU(), p)
 
     def _inputs(self, graph: Graph) -> tuple[Any, ...]:
-        features = feature_tensor(graph, "cpu")
+        features = features_of(graph)
         return (torch_csr(features) if isinstance(features, CSR) else features), edge_index(graph)
 
     def _groups(self) -> list[dict[str, Any]]:

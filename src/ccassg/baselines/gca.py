@@ -14,9 +14,9 @@ from torch import Tensor
 
 from ccassg import augment, sparse
 from ccassg.baselines.contrast import ContrastiveEmbedder
+from ccassg.baselines.encoder import features_of
 from ccassg.baselines.two_views import View, pair
 from ccassg.graph import Graph
-from ccassg.train import feature_tensor
 
 # No edge or column is dropped more often than this (p_tau of the paper).
 CEILING = 0.7
@@ -40,7 +40,7 @@ class GCA(ContrastiveEmbedder):
 
     def _views(self, graph: Graph) -> Callable[[int, int], View]:
         nodes = node_centrality(graph, self.centrality)
-        edges, features = augment.edge_structure(graph), feature_tensor(graph, "cpu")
+        edges, features = augment.edge_structure(graph), features_of(graph)
         edge_weights = drop_weights(np.log1p(nodes)[edges.rows.numpy()], without=edges.loops.numpy())
         present = abs(sp.csr_array(graph.features)).sign()
         column_weights = drop_weights(np.log1p(present.T @ nodes))

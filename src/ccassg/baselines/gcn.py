@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from ccassg.baselines.classifier import NetworkClassifier, TwoLayers, torch_csr
+from ccassg.baselines.classifier import NetworkClassifier, SparseLinear, TwoLayers, torch_csr
 from ccassg.baselines.encoder import inputs
 from ccassg.graph import Graph
 from ccassg.sparse import CSR
@@ -20,6 +20,7 @@ class GCN(NetworkClassifier):
 
         # The adjacency comes in normalised, once for all steps.
         first = GCNConv(self.n_features_in_, self.hidden_dim, normalize=False)
+        first.lin = SparseLinear(first.lin)
         second = GCNConv(self.hidden_dim, len(self.classes_), normalize=False)
         return TwoLayers(first, second, nn.ReLU(), self.dropout_rate)
 

@@ -6,20 +6,20 @@ from typing import Any
 
 from torch import nn
 
-from ccassg.baselines.classifier import NetworkClassifier, TwoLayers, torch_csr
+from ccassg.baselines.classifier import NetworkClassifier, SparseLinear, TwoLayers, torch_csr
+from ccassg.baselines.encoder import features_of
 from ccassg.graph import Graph
 from ccassg.sparse import CSR
-from ccassg.train import feature_tensor
 
 
 class MLP(NetworkClassifier):
     """Two linear layers with a ReLU between; the edges are not read."""
 
     def _module(self) -> nn.Module:
-        first = nn.Linear(self.n_features_in_, self.hidden_dim)
+        first = SparseLinear(nn.Linear(self.n_features_in_, self.hidden_dim))
         second = nn.Linear(self.hidden_dim, len(self.classes_))
         return TwoLayers(first, second, nn.ReLU(), self.dropout_rate)
 
     def _inputs(self, graph: Graph) -> tuple[Any, ...]:
-        features = feature_tensor(graph, "cpu")
+        features = features_of(graph)
         return (torch_csr(features) if isinstance(features, CSR) else features,)

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from ccassg import augment, sparse
 from ccassg.baselines.base import Embedder, OnStep
-from ccassg.baselines.encoder import GraphEncoder, inputs, shuffled
+from ccassg.baselines.encoder import GraphEncoder, inputs
 from ccassg.baselines.training import minimise
 from ccassg.graph import Graph
 from ccassg.sparse import CSR
@@ -91,12 +91,15 @@ class MVGRL(Embedder):
 
     def _loss(self, views: Inputs) -> Tensor:
         features, a, s = views
-        corrupted = shuffled(features)
+        order = torch.randperm(a.shape[0])
         by_a, by_s = self.module_["adjacency"], self.module_["diffusion"]
-        h1, h2 = by_a(features, a), by_s(features, s)
+        # One product for both: a shuffled graph's is the shuffled product.
+        projected1, projected2 = by_a.project(features), by_s.project(features)
+        h1, h2 = by_a.propagate(projected1, a), by_s.propagate(projected2, s)
+        shuffled1, shuffled2 = by_a.propagate(projected1[order], a), by_s.propagate(projected2[order], s)
         summary1, summary2 = h1.mean(0).sigmoid(), h2.mean(0).sigmoid()
         positive = torch.cat([self._score(h2, summary1), self._score(h1, summary2)])
-        negative = torch.cat([self._score(by_s(corrupted, s), summary1), self._score(by_a(corrupted, a), summary2)])
+        negative = torch.cat([self._score(shuffled2, summary1), self._score(shuffled1, summary2)])
         # Binary cross-entropy: softplus(-x) is -log sigmoid(x).
         return (functional.softplus(-positive).mean() + functional.softplus(negative).mean()) / 2
 

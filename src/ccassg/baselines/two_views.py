@@ -11,11 +11,10 @@ from torch import Tensor, nn
 
 from ccassg import augment
 from ccassg.baselines.base import Embedder, OnStep
-from ccassg.baselines.encoder import GraphEncoder, inputs
+from ccassg.baselines.encoder import GraphEncoder, features_of, inputs
 from ccassg.baselines.training import minimise
 from ccassg.graph import Graph
 from ccassg.sparse import CSR
-from ccassg.train import feature_tensor
 
 # One view: what `GraphEncoder` takes, (features, adjacency, kept columns).
 View = tuple[Tensor | CSR, CSR, Tensor | None]
@@ -79,7 +78,7 @@ class TwoViewEmbedder(Embedder):
 
     def _views(self, graph: Graph) -> Callable[[int, int], View]:
         """The function from (step, 0 or 1) to a view."""
-        features, edges = feature_tensor(graph, "cpu"), augment.edge_structure(graph)
+        features, edges = features_of(graph), augment.edge_structure(graph)
         edge_rates, column_rates = pair(self.edge_drop_rate), pair(self.feature_mask_rate)
 
         def view(step: int, v: int) -> View:

@@ -116,6 +116,14 @@ def test_shuffled_projections_are_projections_of_shuffled_features(graph: Graph)
     assert torch.allclose(result, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("dims", [(9, 4), (9, 6, 4)])
+def test_some_nodes_are_embedded_as_among_all(graph: Graph, dims: tuple[int, ...]) -> None:
+    encoder = GraphEncoder(dims)
+    features, a = inputs(graph)
+    nodes = torch.tensor([7, 0, 49])
+    assert torch.allclose(encoder(features, a, nodes=nodes), encoder(features, a)[nodes], atol=1e-6)
+
+
 def test_prelu_is_torchs() -> None:
     x = torch.randn(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     x[0, 0] = 0

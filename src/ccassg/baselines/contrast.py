@@ -53,10 +53,10 @@ class ContrastiveEmbedder(TwoViewEmbedder):
         return nn.ModuleDict({"encoder": self._new_encoder(), "projector": head})
 
     def _loss(self, views: tuple[View, View], step: int) -> Tensor:
-        h1, h2 = self._encoder(*views[0]), self._encoder(*views[1])
-        if self.loss_nodes is not None and self.loss_nodes < len(h1):
-            nodes = augment.sample_nodes(len(h1), self.loss_nodes, seed=self.seed_, step=step)
-            h1, h2 = h1[nodes], h2[nodes]
+        n_nodes, nodes = views[0][1].shape[0], None
+        if self.loss_nodes is not None and self.loss_nodes < n_nodes:
+            nodes = augment.sample_nodes(n_nodes, self.loss_nodes, seed=self.seed_, step=step)
+        h1, h2 = (self._encoder(*view, nodes=nodes) for view in views)
         head = self.module_["projector"]
         z1, z2 = torch.chunk(head(torch.cat([h1, h2])), 2)
         return contrast(z1, z2, self.temperature)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ccassg import augment
+from ccassg import augment, sparse
 from ccassg.encoders import SparseProduct
 from ccassg.graph import Graph
 from ccassg.products import in_faster_form
@@ -84,9 +84,22 @@ class GraphEncoder(nn.Module):
         self.norms = nn.ModuleList([nn.BatchNorm1d(width, momentum=0.01) for width in widths] if batch_norm else [])
         self.activations = nn.ModuleList([ACTIVATIONS[activation]() for _ in widths])
 
-    def forward(self, features: Tensor | CSR, a: CSR, keep_columns: Tensor | None = None) -> Tensor:
-        """Embed the nodes, (n, n_features) -> (n, d); ``a`` is normalised, ``keep_columns`` the feature mask."""
-        return self.propagate(self.project(features, keep_columns), a)
+    def forward(
+        self, features: Tensor | CSR, a: CSR, keep_columns: Tensor | None = None, *, nodes: Tensor | None = None
+    ) -> Tensor:
+        """Embed the nodes, (n, n_features) -> (n, d).
+
+        Parameters
+        ----------
+        features : dense tensor or CSR
+        a : CSR
+            Normalised adjacency with self-loops.
+        keep_columns : bool tensor of shape (n_features,), optional
+            Feature mask.
+        nodes : int tensor, optional
+            Embed only these; the last layer is then not computed for the others. All by default.
+        """
+        return self.propagate(self.project(features, keep_columns), a, nodes)
 
     def project(self, features: Tensor | CSR, keep_columns: Tensor | None = None) -> Tensor:
         """X W of the first layer, (n, n_features) -> (n, width): the part of the way that knows no edges."""
@@ -96,12 +109,16 @@ class GraphEncoder(nn.Module):
         projected: Tensor = SparseProduct.apply(features, weight) if isinstance(features, CSR) else features @ weight
         return projected
 
-    def propagate(self, h: Tensor, a: CSR) -> Tensor:
+    def propagate(self, h: Tensor, a: CSR, nodes: Tensor | None = None) -> Tensor:
         """The rest of the way, (n, width) -> (n, d). Shuffled rows of ``h`` are the projections of shuffled features."""
+        last = len(self.biases) - 1
         for i, bias in enumerate(self.biases):
-            if i > 0:
-                h = h @ self.weights[i]
-            h = SparseProduct.apply(a, h) + bias
+            if i == last and nodes is not None:
+                # (A H) W instead of A (H W): W then meets the rows of these nodes only.
+                h = SparseProduct.apply(sparse.select_rows(a, nodes), h)
+                h = (h @ self.weights[i] if i > 0 else h) + bias
+            else:
+                h = SparseProduct.apply(a, h @ self.weights[i] if i > 0 else h) + bias
             if i < len(self.activations):
                 h = self.activations[i](self.norms[i](h) if len(self.norms) else h)
         return h

@@ -115,7 +115,7 @@ class MVGRL(Embedder):
         return z
 
 
-def ppr(graph: Graph, alpha: float, threshold: float, *, block: int = 1024, tolerance: float = 1e-6) -> sp.csr_array:
+def ppr(graph: Graph, alpha: float, threshold: float, *, block: int = 256, tolerance: float = 1e-6) -> sp.csr_array:
     """Personalised PageRank of every node, sparse (n, n): the series alpha sum_k (1 - alpha)^k A^k, in blocks of rows."""
     a = augment.normalized(augment.edge_structure(graph))
     n_terms = int(np.ceil(np.log(tolerance) / np.log(1 - alpha)))

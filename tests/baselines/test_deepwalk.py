@@ -46,6 +46,16 @@ def test_isolated_nodes_lie_at_zero() -> None:
     assert (z[:2] != 0).any(axis=1).all()
 
 
+def test_isolated_nodes_before_others_change_nothing() -> None:
+    graph = stochastic_block_graph(40, 2, 4.0, n_features=4).graph
+    edges = np.stack(graph.adjacency().nonzero())
+    settings = {"embedding_dim": 4, "n_walks": 2, "walk_length": 5, "random_state": 0}
+    z = DeepWalk(**settings).fit_transform(as_graph(edges, n_nodes=40))
+    shifted = DeepWalk(**settings).fit_transform(as_graph(edges + 15, n_nodes=60))
+    assert np.array_equal(shifted[15:55], z)
+    assert not shifted[:15].any()
+
+
 def test_features_are_appended() -> None:
     graph = stochastic_block_graph(40, 2, 4.0, n_features=6, sparse_features=True).graph
     settings = {"embedding_dim": 4, "n_walks": 2, "walk_length": 5, "random_state": 0}

@@ -54,8 +54,10 @@ class DeepWalk(Embedder):
         walks = np.concatenate(
             [random_walks(graph, rng.permutation(starts), self.walk_length, rng) for _ in range(self.n_walks)]
         )
+        # gensim takes a whole number that is no word for a position: without gaps in the numbers there is none.
+        met, words = np.unique(walks, return_inverse=True)
         model = Word2Vec(
-            walks.tolist(),
+            words.reshape(walks.shape).tolist(),
             vector_size=self.embedding_dim,
             window=self.window_length,
             min_count=0,
@@ -67,7 +69,7 @@ class DeepWalk(Embedder):
             seed=self.seed_ % 2**32,
         )
         vectors = np.zeros((graph.n_nodes, self.embedding_dim), np.float32)
-        vectors[model.wv.index_to_key] = model.wv.vectors
+        vectors[met[model.wv.index_to_key]] = model.wv.vectors
         self.vectors_ = torch.from_numpy(vectors)
         self.fingerprint_ = _fingerprint(graph)
         return []

@@ -75,7 +75,8 @@ def test_tables_share_runs():
 def test_published_values_stand_beside_ours(tmp_path, fake):
     experiment, records = EXPERIMENTS["citation"], Records(tmp_path)
     for run in experiment.runs(experiment.plan(datasets=["cora"], n_seeds=2)):
-        records.add(fake(run) | {"result": {"test_accuracy": [0.83 + 0.02 * run["seed"]]}})
+        record = fake(run)
+        records.add(record | {"result": record["result"] | {"test_accuracy": [0.83 + 0.02 * run["seed"]]}})
     drawn = experiment.draw(records, experiment.plan(methods=["all"]), tmp_path)
     rows = {row["method"]: row for row in drawn.tables[""]}
     assert rows["CCA-SSG"]["Cora"] == "84.0 ± 1.4"
@@ -84,6 +85,11 @@ def test_published_values_stand_beside_ours(tmp_path, fake):
     assert rows["GAT"]["Citeseer (paper)"] == "72.5 ± 0.7"
     assert next(iter(rows)) == "MLP"
     assert "over 2 runs" in drawn.notes
+    (cost,) = drawn.tables["cost"]
+    assert cost["method"] == "CCA-SSG"
+    assert cost["Cora"].startswith("997K, ")
+    assert cost["Cora"].endswith(" s, 2.0 GB")
+    assert cost["Pubmed"] is None
 
 
 def test_every_method_has_a_name_in_the_tables():

@@ -31,5 +31,5 @@ def test_the_note_names_what_differs_and_nothing_else():
     assert reduced.note([("grace", "cora"), ("gcn", "pubmed")]) == ""
     note = reduced.note([("grace", "pubmed"), ("bgrl", "computers"), ("deepwalk", "cs"), ("deepwalk", "photo")])
     assert "GRACE on Pubmed (loss_nodes 2048 for all, n_steps 200 for 1500)" in note
-    assert "BGRL on Computers (n_steps 500 for 10000, n_warmup_steps 50 for 1000)" in note
+    assert "BGRL on Computers (n_steps 300 for 10000, n_warmup_steps 30 for 1000)" in note
     assert "DeepWalk on CS, Photo (n_walks 10 for 80)" in note

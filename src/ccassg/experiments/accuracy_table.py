@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ccassg.experiments import reduced
+from ccassg.experiments.costs import NOTE, costs
 from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run, count_note
 from ccassg.experiments.published import NAMES, TITLES, Table
 from ccassg.experiments.records import Records, Run
@@ -24,17 +25,21 @@ def runs(plan: Plan) -> list[Run]:
 def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Drawn | None:
     """The table from what is recorded; published rows that were not run are shown as well."""
     rows: list[dict[str, Any]] = []
+    taken: list[dict[str, Any]] = []
     counts: list[int] = []
     shown: list[tuple[str, str]] = []
     for method in plan.methods:
         row: dict[str, Any] = {"method": NAMES[method]}
+        cost: dict[str, Any] = {"method": NAMES[method]}
         for dataset in plan.datasets:
             found = records.of(classification_run(method, dataset, seed) for seed in range(plan.n_seeds))
             row[TITLES[dataset]] = mean_std(accuracies(found), digits=digits) if found else None
+            cost[TITLES[dataset]] = ", ".join(costs(found).values()) if found else None
             counts.append(len(found))
             shown += [(method, dataset)] if found else []
         if any(row[TITLES[dataset]] for dataset in plan.datasets):
             rows.append(row)
+            taken.append(cost)
     if not rows:
         return None
     paper = {
@@ -44,4 +49,5 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
     made = beside(rows, paper, key="method")
     order = list(NAMES.values())
     made.sort(key=lambda row: order.index(row["method"]))
-    return Drawn({"": made}, notes=f"{count_note(counts)} {reduced.note(shown)}".strip())
+    notes = f"{count_note(counts)} Cost: trained values, time, memory. {NOTE} Other runs may have shared the machine."
+    return Drawn({"": made, "cost": taken}, notes=f"{notes} {reduced.note(shown)}".strip())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ccassg.experiments import reduced
+from ccassg.experiments.costs import NOTE, costs
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, count_note, method_settings
 from ccassg.experiments.published import NAMES, SCALABILITY, TITLES
-from ccassg.experiments.records import Record, Records, Run
+from ccassg.experiments.records import Records, Run
 from ccassg.report.tables import beside
 
 METHODS = ("dgi", "mvgrl", "grace", "cca-ssg")
@@ -30,7 +30,7 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
     shown: list[tuple[str, str]] = []
     for dataset in plan.datasets:
         found = {m: records.of(_run(m, dataset, seed) for seed in range(plan.n_seeds)) for m in plan.methods}
-        rows = [{"method": NAMES[method]} | _costs(done) for method, done in found.items() if done]
+        rows = [{"method": NAMES[method]} | costs(done) for method, done in found.items() if done]
         if rows:
             tables[TITLES[dataset]] = beside(rows, _published(dataset), key="method")
             counts += [len(done) for done in found.values()]
@@ -38,9 +38,8 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
     if not tables:
         return None
     notes = (
-        f"{count_note(counts)} Time: the shortest of the runs, training only, to the number of steps that was chosen on "
-        "validation. Memory: the highest resident memory of the process up to the end of training, of which Python and its "
-        "libraries take about 0.4 GB. The paper's figures are those of an NVIDIA V100 and of its memory."
+        f"{count_note(counts)} {NOTE} The number of steps was chosen on validation. The paper's figures are those of an "
+        "NVIDIA V100 and of its memory."
     )
     return Drawn(tables, notes=f"{notes} {reduced.note(shown)}".strip())
 
@@ -52,14 +51,6 @@ def _run(method: str, dataset: str, seed: int) -> Run:
         "dataset": dataset,
         "settings": method_settings(method, dataset),
         "seed": seed,
-    }
-
-
-def _costs(done: list[Record]) -> dict[str, Any]:
-    return {
-        "parameters": f"{done[0]['result']['n_parameters'] / 1000:.0f}K",
-        "time": f"{min(record['seconds']['fit'] for record in done):.1f} s",
-        "memory": f"{max(record['result']['peak_memory_fit_bytes'] for record in done) / 1e9:.1f} GB",
     }
 
 

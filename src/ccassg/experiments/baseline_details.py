@@ -58,6 +58,11 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         AS_RUN: {},
         "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
     },
+    "dgi": {
+        AS_RUN: {},
+        "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
+        "100 steps": {"settings": {"n_steps": 100}},
+    },
 }
 # What the paper quotes as DeepWalk on citation graphs is what the DGI paper calls DeepWalk + features.
 QUOTED = CITATION | {"deepwalk-features": CITATION["deepwalk"]}

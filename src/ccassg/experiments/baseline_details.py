@@ -63,6 +63,10 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
         "100 steps": {"settings": {"n_steps": 100}},
     },
+    "grace": {
+        AS_RUN: {},
+        "probe: scikit-learn's logistic regression, as GRACE's": {"probe": {"solver": "logistic"}},
+    },
 }
 # What the paper quotes as DeepWalk on citation graphs is what the DGI paper calls DeepWalk + features.
 QUOTED = CITATION | {"deepwalk-features": CITATION["deepwalk"]}

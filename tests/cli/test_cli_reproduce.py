@@ -20,7 +20,8 @@ def done(monkeypatch):
             return {"error": "ValueError: seed 2 is cursed"}
         accuracy = [0.80 + 0.02 * run["seed"]]
         scores = {"test_accuracy": accuracy, "val_accuracy": accuracy, "macro_f1": accuracy, "probe_epoch": [1]}
-        record = {"run": run, "result": scores | {"n_parameters": 5}, "seconds": {"total": 1.0}}
+        cost = {"n_parameters": 5, "peak_memory_fit_bytes": 1}
+        record = {"run": run, "result": scores | cost, "seconds": {"fit": 0.5, "total": 1.0}}
         record |= {"peak_memory_bytes": 1, "commit": None, "versions": {}, "time": "2026-01-01T00:00:00Z"}
         return {"record": record | {"machine": {"cpus": 2, "processor": "test"}}}
 

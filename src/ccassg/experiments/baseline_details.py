@@ -50,6 +50,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "linear-cca": {
         AS_RUN: {},
         "width 50": {"settings": {"embedding_dim": 50}},
+        "width 50, shrinkage 0.5": {"settings": {"embedding_dim": 50, "shrinkage": 0.5}},
         "width 50, shrinkage 0.0001": {"settings": {"embedding_dim": 50, "shrinkage": 1e-4}},
         "width 50, no shrinkage": {"settings": {"embedding_dim": 50, "shrinkage": 0.0}},
         "no shrinkage": {"settings": {"shrinkage": 0.0}},

@@ -40,6 +40,8 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "neighbours weigh 0.99": {"settings": {"alpha": 0.99}},
         "neighbours weigh 0.5": {"settings": {"alpha": 0.5}},
         "3 hops": {"settings": {"n_hops": 3}},
+        "4 hops": {"settings": {"n_hops": 4}},
+        "5 hops": {"settings": {"n_hops": 5}},
     },
     "gae": {
         AS_RUN: {},

@@ -49,5 +49,8 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
     made = beside(rows, paper, key="method")
     order = list(NAMES.values())
     made.sort(key=lambda row: order.index(row["method"]))
-    notes = f"{count_note(counts)} Cost: trained values, time, memory. {NOTE} Other runs may have shared the machine."
+    notes = f"{count_note(counts)} Cost: trained values, time, memory. {NOTE} "
+    notes += (
+        "Runs were made at different commits and beside others: compare times by the experiment scalability instead."
+    )
     return Drawn({"": made, "cost": taken}, notes=f"{notes} {reduced.note(shown)}".strip())

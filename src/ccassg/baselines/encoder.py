@@ -146,5 +146,5 @@ def inputs(graph: Graph) -> tuple[Tensor | CSR, CSR]:
 
 
 def shuffled(rows: Tensor) -> Tensor:
-    """The rows in random order (torch's generator): the corruption of DGI and MVGRL."""
+    """The rows in random order (torch's generator): the corruption of DGI."""
     return rows[torch.randperm(len(rows))]

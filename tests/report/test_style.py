@@ -47,7 +47,8 @@ def test_curves_differ_by_more_than_colour_and_cells_show_their_values(drawn):
     assert first.get_linestyle() != second.get_linestyle()
     assert first.get_marker() != second.get_marker()
     shown = {text.get_text(): text.get_color() for text in fig.axes[1].texts}
-    assert shown == {"1.0": "white", "2.0": "white", "4.0": "black"}  # the missing cell stays blank
+    assert shown == {"1.0": "white", "2.0": "white", "4.0": "black"}  # the missing cell has no text
+    assert fig.axes[1].patch.get_hatch()
 
 
 def test_the_users_own_figures_keep_their_looks(drawn):

@@ -30,7 +30,7 @@ def runs(plan: Plan) -> list[Run]:
 
 
 def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
-    """One heat map per dataset, p_e down, p_f across; what is not recorded stays blank."""
+    """One heat map per dataset, p_e down, p_f across; what is not recorded is hatched."""
     maps = {dataset: _grid(records, plan, dataset) for dataset in plan.datasets}
     # One cell, the preset's, which other tables have recorded, is no map.
     maps = {dataset: grid for dataset, grid in maps.items() if np.isfinite(grid[0]).sum() > 1}
@@ -42,8 +42,7 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
         for ax in axes.flat[len(maps) :]:
             ax.set_axis_off()
         for ax, (dataset, (values, _)) in zip(axes.flat, maps.items(), strict=False):
-            done = np.isfinite(values)
-            across, down = np.flatnonzero(done.any(0)), np.flatnonzero(done.any(1))
+            down, across = _tried(values)
             style.heat_map(
                 ax,
                 values[np.ix_(down, across)],
@@ -58,9 +57,17 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     holds = {d: bool(values[0, 0] < np.nanmax(values) - 1) for d, (values, _) in maps.items() if values[0, 0] > 0}
     notes = count_note((n for _, counts in maps.values() for n in counts.flat), "Mean")
     notes += " Colours span the cells with some augmentation; the corner without any is often far below them."
+    if any(np.isnan(values[np.ix_(*_tried(values))]).any() for values, _ in maps.values()):
+        notes += " Hatched cells were not run."
     if holds:
         notes += "\n\n" + verdict("Without augmentation accuracy is lower by more than a point", holds)
     return Drawn({"": rows}, figures=("augmentation",), notes=notes)
+
+
+def _tried(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which p_e and which p_f have a value at all."""
+    done = np.isfinite(values)
+    return np.flatnonzero(done.any(1)), np.flatnonzero(done.any(0))
 
 
 def _lowest_augmented(values: np.ndarray) -> float | None:

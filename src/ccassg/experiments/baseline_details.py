@@ -93,8 +93,10 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
     for method in plan.methods:
         for name in VARIANTS[method]:
             row: dict[str, Any] = {"method": NAMES[method], "variant": name}
-            for dataset in plan.datasets:
-                found = records.of(_runs(plan, method, dataset, name))
+            by_dataset = {dataset: records.of(_runs(plan, method, dataset, name)) for dataset in plan.datasets}
+            if not any(by_dataset.values()):
+                continue
+            for dataset, found in by_dataset.items():
                 validation = [100 * record["result"]["val_accuracy"][0] for record in found]
                 row[f"{TITLES[dataset]}, validation"] = mean_std(validation) if found else None
                 row[f"{TITLES[dataset]}, test"] = mean_std(accuracies(found)) if found else None

@@ -149,7 +149,7 @@ def heat_map(
     ----------
     ax : matplotlib.axes.Axes
     values : array of shape (rows, columns)
-        NaN is left blank.
+        NaN is hatched.
     x_labels, y_labels : sequence, optional
         One per column and row.
     low, high : float, optional
@@ -164,6 +164,7 @@ def heat_map(
     matrix = np.ma.masked_invalid(np.asarray(values, dtype=np.float64))
     image = ax.imshow(matrix, vmin=low, vmax=high, aspect="auto", interpolation="nearest", cmap=COLOUR_MAP)
     ax.grid(False)
+    ax.patch.set(hatch="////", facecolor="white", edgecolor="0.85")  # shows where a value is missing
     for axis, labels in ((ax.xaxis, x_labels), (ax.yaxis, y_labels)):
         if labels is not None:
             axis.set_ticks(range(len(labels)), [str(label) for label in labels])

@@ -23,7 +23,10 @@ def test_numbers_stay_and_categories_become_one_hot():
     assert names == ("age", "venue=a", "venue=b", "old", "n")
     assert x.dtype == np.float32
     assert x.tolist() == [[1.5, 0, 1, 1, 1], [2, 1, 0, 0, 2], [3, 0, 1, 1, 3]]
-    assert notes == []
+    assert notes == [
+        "nodes: took the values of 'venue' (2) as features; name what you want to predict with `label_column`, or the "
+        "embedding is made from it"
+    ]
 
 
 def test_missing_category_is_no_category():
@@ -116,11 +119,11 @@ def test_columns_of_very_different_size_are_named(tmp_path):
         path.write_text(text)
         return read_nodes(path).notes
 
-    assert notes("id,year,share,kind\na,2004,0.3,x\nb,1999,0.5,y\n") == [
+    assert notes("id,year,share\na,2004,0.3\nb,1999,0.5\n") == [
         f"{tmp_path / 'nodes.csv'}: values of 'year' are about 2e+03 in size, those of 'share' 0.41; the larger will rule the "
         f"embedding unless you bring them to one scale (`scale=True`)"
     ]
-    assert "values of 'year'" in notes("id,year,kind\na,2004,x\nb,1999,y\n")[0]
+    assert "values of 'year' are about" in notes("id,year,kind\na,2004,x\nb,1999,y\n")[1]
     assert notes("id,year,other\na,2004,1500\nb,1999,0\n") == []
     assert notes("id,year,nothing\na,2004,0\nb,1999,0\n") == []
     assert notes("id,year\na,2004\nb,1999\n") == []

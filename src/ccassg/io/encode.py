@@ -70,6 +70,7 @@ def encode_columns(
     names: list[str] = []
     numeric: list[Array] = []
     sizes: dict[str, float] = {}
+    categories: dict[str, int] = {}
     stems = _by_stem(like or ())
     for name in columns:
         column = data[name]
@@ -80,6 +81,8 @@ def encode_columns(
         elif wanted or is_string(kind):
             block, made = _strings(table, name, column, text, text_dim, wanted)
             sizes[name] = 1.0
+            if made[0].startswith(f"{name}="):
+                categories[name] = len(made)
         else:
             numeric.append(_numbers(table, name, column))
             sizes[name] = float(np.sqrt(np.mean(np.square(numeric[-1], dtype=np.float64))))
@@ -91,6 +94,7 @@ def encode_columns(
     _flush(blocks, numeric)
     used = _scale(table, blocks, names, like, scale) if scale else None
     if like is None:
+        _note_categories(table, categories)
         if used is None:
             _note_scales(table, sizes)
         return _assemble(blocks), tuple(names), used
@@ -225,6 +229,17 @@ def _lists(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, lis
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(f"{table}, column {name!r}, {table.place(row)}: NaN or infinite; fill or drop such rows")
     return values.astype(np.float32), [f"{name}[{i}]" for i in range(width)]
+
+
+def _note_categories(table: Table, n_values: dict[str, int]) -> None:
+    """Say which columns became yes-or-no features: what someone means to predict from the embedding must not be in it."""
+    if n_values:
+        named = [f"{shown(name)} ({n})" for name, n in n_values.items()]
+        more = f" and {len(named) - 5:,} more" if len(named) > 5 else ""
+        table.notes.append(
+            f"{table}: took the values of {', '.join(named[:5])}{more} as features; name what you want to predict with "
+            f"`label_column`, or the embedding is made from it"
+        )
 
 
 def _note_scales(table: Table, sizes: dict[str, float]) -> None:

@@ -315,6 +315,14 @@ def read_labelled(
     return z, ids, np.where(rows >= 0, y[rows], -1), names
 
 
+def trained_on(path: Path, column: str) -> bool:
+    """Whether the embedding is of a run that had this column of its node table among the features."""
+    if not (path / RUN).is_file():
+        return False
+    names = read_run(path).get("feature_names", ())
+    return any(name == column or name.startswith((f"{column}=", f"{column}#")) for name in names)
+
+
 def find_id(ids: Array, name: str) -> int:
     """Position of a node by its id, written as text."""
     found = np.flatnonzero(ids.astype(str) == name)

@@ -275,6 +275,21 @@ def test_evaluate_with_and_without_labels(program, model, files, tmp_path):
     assert "linear probe" in with_file
 
 
+def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text((files / "nodes.csv").read_text().replace(",label", ",team", 1))
+    code, out, _ = program("fit", files / "edges.csv", "--features", nodes, "-o", tmp_path / "m", *QUICK)
+    assert code == 0
+    assert "took the values of 'team' (2) as features" in out
+    judging = ("--labels", nodes, "--label-column", "team", "--seeds", 1)
+    code, out, _ = program("evaluate", tmp_path / "m", *judging)
+    assert code == 0
+    assert "warning: 'team' was a feature of this model" in out
+    again = ("fit", files / "edges.csv", "--features", nodes, "--label-column", "team", "-o", tmp_path / "n", *QUICK)
+    assert program(*again)[0] == 0
+    assert "was a feature" not in program("evaluate", tmp_path / "n", *judging)[1]
+
+
 def test_similar(program, model):
     code, out, _ = program("similar", model, "n7", "-k", 3)
     assert code == 0

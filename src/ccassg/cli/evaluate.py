@@ -40,6 +40,11 @@ def evaluate(
     say(f"uniformity              {found['uniformity']:.3f}")
     for warning in found["warnings"]:
         say(f"warning: {warning}")
+    if label_column is not None and runs.trained_on(embeddings, label_column):
+        say(
+            f"warning: {label_column!r} was a feature of this model, so it scores its own input; fit again with "
+            f"--label-column {label_column}"
+        )
     if "probe" in result:
         probe, clusters = result["probe"], result["clustering"]
         say(f"linear probe            {100 * probe['accuracy']:.2f} ± {100 * probe['std']:.2f} % over {seeds} splits")

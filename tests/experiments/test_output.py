@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ccassg.experiments import EXPERIMENTS
-from ccassg.experiments.output import provenance_line, replace_block, write
+from ccassg.experiments.output import provenance_line, renew_findings, replace_block, write
 from ccassg.experiments.records import Records
 
 
@@ -15,6 +15,20 @@ def test_only_the_named_block_is_replaced(tmp_path):
         "a\n<!-- begin: x -->\n\n\\1 new\n<!-- end: x -->\nb\n<!-- begin: y -->\n2\n<!-- end: y -->\n"
     )
     assert not replace_block(document, "z", "new")
+
+
+def test_findings_are_gathered_with_links_to_their_sections(tmp_path):
+    document = tmp_path / "d.md"
+    begin, end = "<!-- begin: findings -->", "<!-- end: findings -->"
+    rest = "## Size, time\n\n**Finding.** It is small: confirmed.\n\n## Few labels\n\ntext\n**Finding.** So: contradicted.\n"
+    document.write_text(f"# Title\n{begin}\nold\n{end}\n{rest}")
+    for _ in range(2):  # what was gathered is not gathered again
+        renew_findings(document)
+        assert document.read_text() == (
+            f"# Title\n{begin}\n\n"
+            "- It is small: confirmed. ([Size, time](#size-time))\n- So: contradicted. ([Few labels](#few-labels))\n\n"
+            f"{end}\n{rest}"
+        )
 
 
 def test_provenance_names_commits_and_days(fake):

@@ -86,6 +86,8 @@ def reproduce(
         else:
             say(written.markdown)
             say("Written: " + ", ".join(str(path) for path in written.files))
+    if document is not None:
+        output.renew_findings(document)
     front_page = results.parent / "README.md"
     with output.readable("the front page", records):
         table = headline(records)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ccassg.experiments import reduced
 from ccassg.experiments.costs import NOTE, costs
-from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run, count_note
+from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run, count_note, verdict
 from ccassg.experiments.published import NAMES, TITLES, Table
 from ccassg.experiments.records import Records, Run
 from ccassg.report.tables import beside, mean_std
@@ -28,6 +30,7 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
     taken: list[dict[str, Any]] = []
     counts: list[int] = []
     shown: list[tuple[str, str]] = []
+    scores: dict[str, dict[str, list[float]]] = {dataset: {} for dataset in plan.datasets}
     for method in plan.methods:
         row: dict[str, Any] = {"method": NAMES[method]}
         cost: dict[str, Any] = {"method": NAMES[method]}
@@ -36,7 +39,9 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
             row[TITLES[dataset]] = mean_std(accuracies(found), digits=digits) if found else None
             cost[TITLES[dataset]] = ", ".join(costs(found).values()) if found else None
             counts.append(len(found))
-            shown += [(method, dataset)] if found else []
+            if found:
+                shown.append((method, dataset))
+                scores[dataset][method] = accuracies(found)
         if any(row[TITLES[dataset]] for dataset in plan.datasets):
             rows.append(row)
             taken.append(cost)
@@ -53,4 +58,19 @@ def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Draw
     notes += (
         "Runs were made at different commits and beside others: compare times by the experiment scalability instead."
     )
-    return Drawn({"": made, "cost": taken}, notes=f"{notes} {reduced.note(shown)}".strip())
+    notes = f"{notes} {reduced.note(shown)}".strip()
+    words = {dataset: _rank(found) for dataset, found in scores.items() if len(found) > 1 and "cca-ssg" in found}
+    if words:
+        notes += "\n\n" + verdict("CCA-SSG is above every other method", words)
+    return Drawn({"": made, "cost": taken}, notes=notes)
+
+
+def _rank(scores: dict[str, list[float]]) -> str:
+    """How CCA-SSG compares with the best of the others, by more than the standard error of the difference or not."""
+    ours = scores["cca-ssg"]
+    best, theirs = max(((m, v) for m, v in scores.items() if m != "cca-ssg"), key=lambda pair: np.mean(pair[1]))
+    above = np.mean(ours) - np.mean(theirs)
+    errors = [np.var(values, ddof=1) / len(values) if len(values) > 1 else np.inf for values in (ours, theirs)]
+    if abs(above) <= np.sqrt(sum(errors)):
+        return f"undecided ({NAMES[best]} within the standard error)"
+    return "confirmed" if above > 0 else f"contradicted ({NAMES[best]} {-above:.1f} points above)"

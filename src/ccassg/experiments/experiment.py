@@ -18,6 +18,8 @@ from ccassg.presets import PRESETS, PROBES
 # gets a key of its own; parameters that CCASSG may get later are not, so that records stay valid.
 NEUTRAL: dict[str, Any] = {"drop_both_directions": False, "loss_nodes": None, "invariance": 1.0}
 PROBE_EPOCHS = 2000
+# How a sentence on a statement of the paper begins; `output` gathers them.
+FINDING = "**Finding.** "
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def verdict(statement: str, holds: Mapping[str, bool | str]) -> str:
         word = held if isinstance(held, str) else "confirmed" if held else "contradicted"
         words.setdefault(word, []).append(TITLES[dataset])
     parts = [f"{word} on {_enumerate(names)}" for word, names in words.items()]
-    return f"**Finding.** {statement}: {', '.join(parts)}."
+    return f"{FINDING}{statement}: {', '.join(parts)}."
 
 
 def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:

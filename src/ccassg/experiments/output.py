@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccassg.experiments.experiment import Drawn, Experiment, Plan
+from ccassg.experiments.experiment import FINDING, Drawn, Experiment, Plan
 from ccassg.experiments.records import Record, Records
 from ccassg.io.atomic import atomic_write
 from ccassg.report.tables import to_csv, to_markdown
@@ -89,6 +89,19 @@ def replace_block(document: Path, name: str, body: str) -> bool:
     if made != text:
         _write_text(document, made)
     return True
+
+
+def renew_findings(document: Path) -> None:
+    """Gather what a document says of the paper's statements into its block ``findings``, each with a link to its section."""
+    lines = document.read_text(encoding="utf-8").splitlines()
+    section, found = "", []
+    for line in lines:
+        if line.startswith("## "):
+            section = line[3:]
+        elif line.startswith(FINDING):
+            anchor = re.sub(r"[^\w-]", "", section.lower().replace(" ", "-"))
+            found.append(f"- {line.removeprefix(FINDING)} ([{section}](#{anchor}))")
+    replace_block(document, "findings", "\n".join(found) + "\n")
 
 
 def provenance_line(records: Iterable[Record]) -> str:

@@ -69,8 +69,10 @@ def _rank(scores: dict[str, list[float]]) -> str:
     """How CCA-SSG compares with the best of the others, by more than the standard error of the difference or not."""
     ours = scores["cca-ssg"]
     best, theirs = max(((m, v) for m, v in scores.items() if m != "cca-ssg"), key=lambda pair: np.mean(pair[1]))
+    if min(len(ours), len(theirs)) < 2:
+        return f"undecided ({NAMES[best]} with too few runs)"
     above = np.mean(ours) - np.mean(theirs)
-    errors = [np.var(values, ddof=1) / len(values) if len(values) > 1 else np.inf for values in (ours, theirs)]
-    if abs(above) <= np.sqrt(sum(errors)):
+    error = np.sqrt(np.var(ours, ddof=1) / len(ours) + np.var(theirs, ddof=1) / len(theirs))
+    if abs(above) <= error:
         return f"undecided ({NAMES[best]} within the standard error)"
     return "confirmed" if above > 0 else f"contradicted ({NAMES[best]} {-above:.1f} points above)"

@@ -13,6 +13,7 @@ from ccassg.report.tables import mean_std
 AS_RUN = "as in the table"
 # The probe of the DGI paper, from which the paper quotes raw features and DeepWalk.
 _DGI_PROBE = {"epochs": 100, "weight_decay": 0.0, "choose": "last"}
+_BINARY = {"details": {"features": "other scale"}, "datasets": ("cora", "citeseer")}
 # By system and variant: what changes in the settings, the probe, and what has no setting (see `details.prepared`); and the
 # datasets, where it is not for all.
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
@@ -21,10 +22,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "probe of 100 epochs, as the DGI paper's": {"probe": {"epochs": 100}},
         "probe of 300 epochs": {"probe": {"epochs": 300}},
         "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
-        "0 and 1 instead of rows that sum to 1": {
-            "details": {"features": "other scale"},
-            "datasets": ("cora", "citeseer"),
-        },
+        "0 and 1 instead of rows that sum to 1": _BINARY,
     },
     "mlp": {
         AS_RUN: {},
@@ -60,11 +58,18 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "deepwalk-features": {
         AS_RUN: {},
         "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
+        "0 and 1 instead of rows that sum to 1": _BINARY,
+        "probe on standardised columns": {"probe": {"standardize": True}},
     },
     "dgi": {
         AS_RUN: {},
         "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
         "100 steps": {"settings": {"n_steps": 100}},
+    },
+    "mvgrl": {
+        AS_RUN: {},
+        "400 steps, as published": {"settings": {"n_steps": 400}, "datasets": ("pubmed",)},
+        "the whole graph every step": {"settings": {"subgraph_nodes": None}, "datasets": ("pubmed",)},
     },
     "grace": {
         AS_RUN: {},

@@ -47,6 +47,12 @@ def test_normalised_features_have_rows_that_sum_to_one(cora):
     np.testing.assert_allclose(sums[sums > 0], 1, rtol=1e-5)
 
 
+def test_features_of_a_given_length(cora):
+    run = run_of(details.PRESET) | {"details": {"features": "length 4"}}
+    longer = details.prepared(run, cora.graph).features
+    np.testing.assert_allclose(np.sqrt(longer.multiply(longer).sum(axis=1)), 4, rtol=1e-5)
+
+
 def test_other_initial_weights(cora):
     first = {}
     for name in (details.PRESET, "initial weights: Glorot, normal", "initial weights: He, uniform"):

@@ -59,6 +59,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         AS_RUN: {},
         "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
         "0 and 1 instead of rows that sum to 1": _BINARY,
+        "features of length 4, as the vectors": {"details": {"features": "length 4"}, "datasets": ("pubmed",)},
         "probe on standardised columns": {"probe": {"standardize": True}},
     },
     "dgi": {
@@ -68,12 +69,20 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "mvgrl": {
         AS_RUN: {},
-        "400 steps, as published": {"settings": {"n_steps": 400}, "datasets": ("pubmed",)},
-        "the whole graph every step": {"settings": {"subgraph_nodes": None}, "datasets": ("pubmed",)},
+        "200 steps": {"settings": {"n_steps": 200}, "datasets": ("pubmed",)},
+        "200 steps on the whole graph": {
+            "settings": {"n_steps": 200, "subgraph_nodes": None},
+            "datasets": ("pubmed",),
+        },
     },
     "grace": {
         AS_RUN: {},
-        "probe: scikit-learn's logistic regression, as GRACE's": {"probe": {"solver": "logistic"}},
+        "probe: scikit-learn's logistic regression, as GRACE's": {
+            "probe": {"solver": "logistic"},
+            "datasets": ("citeseer",),
+        },
+        "30 steps": {"settings": {"n_steps": 30}, "datasets": ("citeseer",)},
+        "temperature 0.9": {"settings": {"temperature": 0.9}, "datasets": ("citeseer",)},
     },
 }
 # What the paper quotes as DeepWalk on citation graphs is what the DGI paper calls DeepWalk + features.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
+from sklearn import preprocessing
 
 from ccassg.encoders import Encoder
 from ccassg.estimator import CCASSG
@@ -64,10 +65,16 @@ def model_of(run: Run) -> CCASSG:
 
 
 def prepared(run: Run, graph: Graph) -> Graph:
-    """The graph of a run: as it is, or with raw features where they are normalised and the other way round."""
-    if run.get("details", {}).get("features") != "other scale":
+    """The graph of a run: as it is, or with features of another scale.
+
+    The "other scale" is raw where the features are normalised, and the other way round; "length 4" is that of every row.
+    """
+    scale = run.get("details", {}).get("features")
+    if scale is None:
         return graph
     features = sp.csr_array(graph.features)
+    if scale == "length 4":
+        return graph.with_features(sp.csr_array(4 * preprocessing.normalize(features)))
     if run["dataset"] in ("cora", "citeseer"):
         # The rows of 0 and 1 that were divided by their sum.
         return graph.with_features((features > 0).astype(np.float32))

@@ -27,7 +27,6 @@ REDUCED: dict[str, dict[str, Settings]] = {
     "deepwalk": _WALKS,
     "deepwalk-features": _WALKS,
     "dgi": everywhere(OTHERS, n_steps=300),
-    "mvgrl": everywhere(LARGER, n_steps=200),
 }
 
 

@@ -13,7 +13,8 @@ from ccassg.report.tables import mean_std
 AS_RUN = "as in the table"
 # The probe of the DGI paper, from which the paper quotes raw features and DeepWalk.
 _DGI_PROBE = {"epochs": 100, "weight_decay": 0.0, "choose": "last"}
-_BINARY = {"details": {"features": "other scale"}, "datasets": ("cora", "citeseer")}
+_WORDS = ("cora", "citeseer")  # features are bags of words, 0 or 1 before their rows are divided by the sum
+_BINARY = {"details": {"features": "other scale"}, "datasets": _WORDS}
 # By system and variant: what changes in the settings, the probe, and what has no setting (see `details.prepared`); and the
 # datasets, where it is not for all.
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
@@ -21,7 +22,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         AS_RUN: {},
         "probe of 100 epochs, as the DGI paper's": {"probe": {"epochs": 100}},
         "probe of 300 epochs": {"probe": {"epochs": 300}},
-        "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
+        "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE, "datasets": _WORDS},
         "0 and 1 instead of rows that sum to 1": _BINARY,
     },
     "mlp": {
@@ -57,10 +58,10 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "deepwalk-features": {
         AS_RUN: {},
-        "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
+        "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE, "datasets": _WORDS},
         "0 and 1 instead of rows that sum to 1": _BINARY,
         "features of length 4, as the vectors": {"details": {"features": "length 4"}, "datasets": ("pubmed",)},
-        "probe on standardised columns": {"probe": {"standardize": True}},
+        "probe on standardised columns": {"probe": {"standardize": True}, "datasets": _WORDS},
     },
     "dgi": {
         AS_RUN: {},

@@ -25,3 +25,6 @@ def test_a_variant_is_run_only_where_it_means_something() -> None:
     plan = EXPERIMENTS["baseline-details"].plan(n_seeds=1)
     scaled = [run for run in baseline_details.runs(plan) if run.get("details") == {"features": "other scale"}]
     assert {run["dataset"] for run in scaled} == {"cora", "citeseer"}
+    probed = [run for run in baseline_details.runs(plan) if run.get("probe", {}).get("choose") == "last"]
+    where = {run["dataset"] for run in probed if run["method"] == "raw-features"}
+    assert where == {"cora", "citeseer", "pubmed"}  # the text leans on all three

@@ -22,7 +22,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         AS_RUN: {},
         "probe of 100 epochs, as the DGI paper's": {"probe": {"epochs": 100}},
         "probe of 300 epochs": {"probe": {"epochs": 300}},
-        "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE, "datasets": _WORDS},
+        "probe of 100 epochs without decay, the last one": {"probe": _DGI_PROBE},
         "0 and 1 instead of rows that sum to 1": _BINARY,
     },
     "mlp": {

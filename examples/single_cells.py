@@ -17,9 +17,8 @@ import numpy as np
 
 import ccassg
 from ccassg.evaluate import cluster_score
-from ccassg.experiments.provenance import commit, machine
 from ccassg.io.objects import add_to_anndata, graph_from_anndata
-from ccassg.versions import versions
+from ccassg.provenance import commit, machine, versions
 
 
 def main(n_steps: int, dim: int, n_seeds: int, picture: Path | None, record: Path | None = None) -> dict[str, Any]:

@@ -57,6 +57,18 @@ def dataset() -> Callable[[str], Dataset]:
 
 
 @pytest.fixture
+def write(tmp_path):
+    """A function (name, text or bytes): the path of a file with that content."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
 def bounded() -> Iterator[Callable[[], None]]:
     """A limit of 1 GiB of memory beyond what there is, and of 20 s from one call of the function to the next."""
     if sys.platform != "linux":

@@ -16,9 +16,9 @@ import torch
 from sklearn.base import clone
 
 from ccassg import as_graph, linear_probe
-from ccassg.baselines import METHODS, get_class, load, make, presets
 from ccassg.datasets import Dataset, stochastic_block_graph
 from ccassg.graph import Graph
+from ccassg.systems import METHODS, get_class, load, make, presets
 
 # Small and short, so that the whole contract takes seconds; never weaker in kind.
 BRIEF: dict[str, dict[str, Any]] = {
@@ -269,8 +269,8 @@ def test_table_1_of_the_paper() -> None:
 
 def test_optional_libraries_stay_out() -> None:
     code = (
-        "import sys, ccassg, ccassg.baselines; "
-        "print([m for m in ('torch_geometric', 'gensim', 'cca_zoo', 'ccassg.baselines.base') if m in sys.modules])"
+        "import sys, ccassg, ccassg.systems; "
+        "print([m for m in ('torch_geometric', 'gensim', 'cca_zoo', 'ccassg.systems.base') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -12,8 +12,8 @@ import pytest
 import typer
 
 import ccassg
-from ccassg import defaults
 from ccassg.cli.app import app
+from ccassg.defaults import choice
 
 PROJECT = Path(__file__).parents[1]
 # These two describe long runs; their commands are parsed like all others, but not run.
@@ -59,14 +59,14 @@ def user_folder(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     write_graph(tmp_path, "", 60, rng)
     write_graph(tmp_path, "new-", 30, rng)
-    choose = defaults.choose
+    choose = choice.choose
 
     def small(graph, parameters, *, has_edges):
         chosen, reasons = choose(graph, parameters, has_edges=has_edges)
         limits = {"n_steps": 2, "hidden_dim": 16, "embedding_dim": 16}
         return chosen | {name: min(chosen[name], limit) for name, limit in limits.items()}, reasons
 
-    monkeypatch.setattr(defaults, "choose", small)
+    monkeypatch.setattr(choice, "choose", small)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -192,7 +192,7 @@ def test_architecture_page_has_the_layers_of_the_test():
 
 
 def test_methods_page_names_every_method():
-    from ccassg.baselines import METHODS
+    from ccassg.systems import METHODS
 
     text = (PROJECT / "docs/guide/methods.md").read_text()
     assert [name for name in METHODS if f"`{name}`" not in text] == []

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ccassg import CCASSG, as_graph
 from ccassg.datasets import stochastic_block_graph
-from ccassg.encoders import parts_of
-from ccassg.presets import PRESETS, PROBES
+from ccassg.model.encoder import parts_of
+from ccassg.model.presets import PRESETS, PROBES
 
 SMALL = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
 

@@ -62,10 +62,10 @@ def test_single_cells(tmp_path, capsys, monkeypatch):
 
 
 def test_the_page_on_single_cells_says_what_was_recorded():
-    from single_cells_table import DOCUMENT, RECORD, table
+    from studies.single_cells_table import DOCUMENT, RECORD, table
 
     record, text = json.loads(RECORD.read_text()), DOCUMENT.read_text()
-    assert table(record) in text, "run: python tests/single_cells_table.py"
+    assert table(record) in text, "run: python -m studies.single_cells_table"
     assert record["seeds"] == list(range(5))
     assert not record["commit"]["modified"]
     # The page says in words that it is not better.

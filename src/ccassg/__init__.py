@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from ccassg.estimator import CCASSG
     from ccassg.evaluate import linear_probe
     from ccassg.graph import Graph, as_graph
-    from ccassg.io.structural import structural_features
-    from ccassg.nodes import NodeEmbedder
+    from ccassg.graph.structural import structural_features
+    from ccassg.node_embedder import NodeEmbedder
 
 __version__ = "0.1.0"
 __all__ = [
@@ -29,12 +29,12 @@ _PLACES = {
     "CCASSG": "ccassg.estimator",
     "Dataset": "ccassg.datasets",
     "Graph": "ccassg.graph",
-    "NodeEmbedder": "ccassg.nodes",
+    "NodeEmbedder": "ccassg.node_embedder",
     "Split": "ccassg.datasets",
     "as_graph": "ccassg.graph",
     "linear_probe": "ccassg.evaluate",
     "load_dataset": "ccassg.datasets",
-    "structural_features": "ccassg.io.structural",
+    "structural_features": "ccassg.graph.structural",
 }
 
 

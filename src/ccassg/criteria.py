@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ccassg import augment, train
-from ccassg.encoders import Encoder
+from ccassg.defaults.agreement import agreement
 from ccassg.evaluate import alignment, effective_rank, off_diagonal_correlation, uniformity
 from ccassg.graph import Array, Graph
-from ccassg.signals import agreement
+from ccassg.model import augment
+from ccassg.model.encoder import Encoder
+from ccassg.training import loop
 
 # Name: 1 if higher is meant to be better, -1 if lower.
 CRITERIA: dict[str, int] = {
@@ -37,7 +38,7 @@ def measure(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, float
     ``agreement`` and ``alignment`` compare two views that share no feature column and, in part, no edge; ``smoothness`` is
     the correlation of the embeddings of neighbours, 0 for strangers.
     """
-    z = train.embed(encoder, graph).cpu().numpy()
+    z = loop.embed(encoder, graph).cpu().numpy()
     first, second = apart(encoder, graph, seed=seed)
     return {
         "agreement": agreement(first, second),
@@ -54,7 +55,7 @@ def apart(encoder: Encoder, graph: Graph, *, seed: int = 0) -> tuple[Array, Arra
     """Embeddings of two views: each half of the columns in one of them, each edge in either with probability one half."""
     device = encoder.weights[0].device
     encoder.eval()
-    features = train.feature_tensor(graph, device)
+    features = loop.feature_tensor(graph, device)
     edges = augment.edge_structure(graph, device=device) if encoder.propagate else None
     kept = torch.zeros(graph.n_features, dtype=torch.bool, device=device)
     kept[torch.randperm(graph.n_features, generator=torch.Generator().manual_seed(seed))[::2].to(device)] = True

@@ -13,12 +13,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ccassg import configure, defaults, joint, modelfile, train
-from ccassg.blocks import embed_blocks
-from ccassg.encoders import Joined
+from ccassg import model_file, parameters
+from ccassg.defaults import choice, towers
 from ccassg.graph import Graph, as_graph
-from ccassg.loss import Terms
-from ccassg.presets import FAST, PRESETS
+from ccassg.model.encoder import Joined
+from ccassg.model.loss import Terms
+from ccassg.model.presets import FAST, PRESETS
+from ccassg.training import loop
+from ccassg.training.blocks import embed_blocks
 
 Auto = Literal["auto"]
 Rate = float | tuple[float, float]
@@ -92,7 +94,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Time that training took.
     """
 
-    # How the method compares (Table 1 of the paper; see `ccassg.baselines.base`).
+    # How the method compares (Table 1 of the paper; see `ccassg.systems.base`).
     target: ClassVar[str] = "F-F"
     mi_estimator: ClassVar[bool] = False
     projector: ClassVar[bool] = False
@@ -120,7 +122,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         loss_nodes: int | None = None,
         batch_nodes: int | None = None,
         max_neighbors: int | None = None,
-        augmentations: tuple[train.Augmentation, ...] = (),
+        augmentations: tuple[loop.Augmentation, ...] = (),
         invariance: float = 1.0,
         random_state: Any = None,
         device: str = "cpu",
@@ -192,9 +194,9 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         }
         if isinstance(encoder, Joined):
             share, n_hops = self.settings_["own_share"], self.settings_["n_hops"]
-            history = joint.train_parts(encoder, graph, settings, share, n_hops, **given)
+            history = towers.train_parts(encoder, graph, settings, share, n_hops, **given)
         else:
-            history = train.train(encoder, graph, settings, **given)
+            history = loop.train(encoder, graph, settings, **given)
         self.fit_seconds_ = time.perf_counter() - start
         self.encoder_ = encoder
         self.history_ = {
@@ -206,14 +208,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_features_in_ = graph.n_features
         return self
 
-    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[train.Settings, Any]:
+    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[loop.Settings, Any]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
-        seed = configure.seed_of(self.random_state)
-        device = configure.device_of(self.device)
-        chosen, reasons = defaults.choose(graph, self.get_params(deep=False), has_edges=has_edges)
-        settings = configure.check(chosen, graph, seed)
+        seed = parameters.seed_of(self.random_state)
+        device = parameters.device_of(self.device)
+        chosen, reasons = choice.choose(graph, self.get_params(deep=False), has_edges=has_edges)
+        settings = parameters.check(chosen, graph, seed)
         self.settings_, self.reasons_ = chosen | {"random_state": seed}, reasons
-        return settings, configure.build(chosen, graph, seed).to(device)
+        return settings, parameters.build(chosen, graph, seed).to(device)
 
     def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
@@ -225,7 +227,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         graph = self._input(X, reset=False)
         if out is not None:
             return embed_blocks(self.encoder_, graph, out)
-        return train.embed(self.encoder_, graph).cpu().numpy()
+        return loop.embed(self.encoder_, graph).cpu().numpy()
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float32]:
         """Train on a graph and embed it."""
@@ -234,18 +236,18 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def save(self, folder: str | Path) -> None:
         """Write ``model.safetensors``, ``config.json`` and a model card into ``folder``."""
         check_is_fitted(self)
-        modelfile.save(Path(folder), self)
+        model_file.save(Path(folder), self)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> Self:
         """Read a saved model; it gives the same embeddings bit for bit."""
-        saved = modelfile.load(Path(folder))
+        saved = model_file.load(Path(folder))
         unknown = set(saved.parameters) - set(cls._get_param_names())
         if unknown:
             raise ValueError(f"{folder} names settings that CCASSG does not have: {', '.join(sorted(unknown))}")
         model = cls(**(saved.parameters | {"device": device}))
-        encoder = modelfile.restore(saved)
-        model.encoder_ = encoder.to(configure.device_of(device)).eval()
+        encoder = model_file.restore(saved)
+        model.encoder_ = encoder.to(parameters.device_of(device)).eval()
         model.history_ = saved.history
         model.settings_, model.reasons_ = saved.settings, saved.reasons
         model.n_parameters_ = encoder.n_parameters

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ccassg import criteria, train
+from ccassg import criteria
 from ccassg.datasets.dataset import Split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import write_bytes_atomic
-from ccassg.loss import Terms
+from ccassg.model.loss import Terms
+from ccassg.training import loop
 
 # The paper's search grids (appendix, "Hyper-parameters"); the number of steps is what halving raises.
 GRID: dict[str, tuple[Any, ...]] = {
@@ -106,7 +107,7 @@ def search(
         raise ValueError(f"a search needs candidates and time, got {n_candidates} candidates and {minutes:g} minutes")
     started = time.monotonic()
     criterion = criteria.BEST if y is None else "validation accuracy"
-    identity = {"graph": train.checksum(graph), "criterion": criterion, "n_candidates": n_candidates,
+    identity = {"graph": loop.checksum(graph), "criterion": criterion, "n_candidates": n_candidates,
                 "rungs": list(rungs), "seed": seed}  # fmt: skip
     done = _read(folder, identity)
     pool = list(enumerate(candidates(n_candidates, graph, seed=seed)))

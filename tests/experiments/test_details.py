@@ -7,7 +7,7 @@ from ccassg.datasets import load_dataset
 from ccassg.experiments import EXPERIMENTS, Records, batches, details, fast_presets, tasks
 from ccassg.experiments.pairs import difference, paired
 from ccassg.experiments.records import key_of
-from ccassg.presets import FAST
+from ccassg.model.presets import FAST
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from ccassg.baselines import METHODS
 from ccassg.experiments import EXPERIMENTS, Records, output, runner
 from ccassg.experiments.published import NAMES
 from ccassg.experiments.records import key_of
+from ccassg.systems import METHODS
 
 ALL = list(EXPERIMENTS)
 FIGURES = ("lambda", "dimension", "correlation", "augmentation", "label-rates", "collapse", "information", "label-free")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ccassg.baselines import make
 from ccassg.experiments import methods
+from ccassg.systems import make
 
 
 def test_the_part_that_grows_as_the_square_of_n():

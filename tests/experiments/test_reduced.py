@@ -2,10 +2,10 @@
 
 import pytest
 
-from ccassg.baselines import make
 from ccassg.experiments import reduced
 from ccassg.experiments.experiment import classification_run, method_settings
 from ccassg.experiments.published import NAMES
+from ccassg.systems import make
 
 
 @pytest.mark.parametrize("method", reduced.REDUCED)

@@ -37,7 +37,7 @@ def test_a_run_says_what_came_out_and_where():
 def test_classifiers_choose_on_validation_and_see_no_test_label(monkeypatch):
     run = classification_run("label-propagation", "cora", 0)
     assert "probe" not in run
-    from ccassg.baselines.label_propagation import LabelPropagation
+    from ccassg.systems.label_propagation import LabelPropagation
 
     seen = {}
     fit = LabelPropagation.fit

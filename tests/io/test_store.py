@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from ccassg import as_graph
+from ccassg.graph.scaling import Scaling
 from ccassg.io import store, storewriter
-from ccassg.io.scaling import Scaling
 from ccassg.io.store import MANIFEST, is_store, manifest_hash, open_store, read_store
 from ccassg.io.storewriter import StoreWriter, write_store
 

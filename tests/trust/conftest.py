@@ -83,8 +83,8 @@ def pytest_sessionfinish(session, exitstatus):
     count_elsewhere([*stats.get("passed", ()), *stats.get("failed", ())])
     if not FIGURES:
         return
-    from ccassg.experiments import provenance
-    from ccassg.versions import versions
+    from ccassg import provenance
+    from ccassg.provenance import versions
 
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"figures": {}}
     made = {"commit": provenance.commit(), "versions": versions(), "machine": provenance.machine(1)}

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from safetensors.torch import load, save
 
-from ccassg import CCASSG, as_graph, checkpoint
+from ccassg import CCASSG, as_graph
 from ccassg.datasets.planetoid import unpickle
 from ccassg.experiments import EXPERIMENTS, output
 from ccassg.experiments.records import Records, key_of
@@ -27,7 +27,8 @@ from ccassg.experiments.summary import summarize
 from ccassg.io.labels import encode_labels, read_labels
 from ccassg.io.store import manifest_hash, read_store
 from ccassg.io.storewriter import write_store
-from ccassg.runs import read_run
+from ccassg.run import read_run
+from ccassg.training import checkpoint
 
 MEMORY, SECONDS = 2**30, 20
 VALUES = (None, True, -1, 0, 2**70, 1e308, "", "x", "../x", [], {}, [[[]]], {"a": [1]}, float("nan"), [2**40, 2**40])

@@ -21,8 +21,8 @@ with atheris.instrument_imports(include=["ccassg"]):
     from ccassg.io.graphs import read_graph
     from ccassg.io.labels import read_labels
     from ccassg.io.store import read_store
-    from ccassg.modelfile import load
-    from ccassg.runs import read_run
+    from ccassg.model_file import load
+    from ccassg.run import read_run
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "io")]
 import fuzz  # noqa: E402

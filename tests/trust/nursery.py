@@ -95,8 +95,8 @@ def serve() -> None:
     """Read orders, fork for each, answer with the child's id and then with how it ended."""
     for name in (
         "ccassg.cli",
-        "ccassg.runs",
-        "ccassg.baselines",
+        "ccassg.run",
+        "ccassg.systems",
         "torch_geometric.nn",
         "ccassg.experiments",
         "sklearn.decomposition",

@@ -13,11 +13,12 @@ import scipy.sparse as sp
 import torch
 from chores import planned_runs
 
-from ccassg import as_graph, checkpoint
-from ccassg.encoders import gcn
+from ccassg import as_graph
 from ccassg.experiments.records import Records, append
-from ccassg.loss import Objective
-from ccassg.train import NonFiniteLossError, Settings, train
+from ccassg.model.encoder import gcn
+from ccassg.model.loss import Objective
+from ccassg.training import checkpoint
+from ccassg.training.loop import NonFiniteLossError, Settings, train
 
 KIB = 1024
 SMALL = [x for s in ("n_steps=3", "encoder=gcn", "hidden_dim=16", "embedding_dim=8") for x in ("--set", s)]

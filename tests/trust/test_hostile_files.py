@@ -29,7 +29,7 @@ from ccassg.io.graphs import read_graph
 from ccassg.io.labels import encode_labels, read_labels
 from ccassg.io.store import read_store
 from ccassg.io.storewriter import write_store
-from ccassg.runs import read_run
+from ccassg.run import read_run
 
 GRAPH = as_graph(sp.random(12, 12, density=0.3, random_state=0), np.eye(12, 5))
 

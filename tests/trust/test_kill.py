@@ -9,8 +9,8 @@ import psutil
 import pytest
 from chores import SOAK, planned_runs
 
-from ccassg import checkpoint
 from ccassg.experiments.records import Records, key_of, read
+from ccassg.training import checkpoint
 
 RESULTS = ("model.safetensors", "embedding.parquet", "nodes.parquet")
 STEPS = 40 if SOAK else 10

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ccassg.datasets import DATASETS
-from ccassg.presets import PRESETS
+from ccassg.model.presets import PRESETS
 
 KINDS = ("textbook", "exact", "fast", "gemm")
 GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -11,7 +11,7 @@ import torch
 
 from ccassg.datasets import load_dataset
 from ccassg.evaluate import linear_probe
-from ccassg.presets import PROBES
+from ccassg.model.presets import PROBES
 
 N_SEEDS = 20
 EPOCHS = 2000

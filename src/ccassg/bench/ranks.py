@@ -17,16 +17,16 @@ from typing import Any
 
 import torch
 
-from ccassg import distributed
 from ccassg.datasets import stochastic_block_graph
 from ccassg.estimator import CCASSG
-from ccassg.experiments.provenance import peak_memory
+from ccassg.graph.partition import partition
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
-from ccassg.partition import partition
-from ccassg.presets import PRESETS
-from ccassg.step import ExactStep
-from ccassg.train import Views
+from ccassg.model.presets import PRESETS
+from ccassg.provenance import peak_memory
+from ccassg.training import distributed
+from ccassg.training.loop import Views
+from ccassg.training.step import ExactStep
 
 WIDTH = 128
 

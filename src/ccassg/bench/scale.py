@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.blocks import embed_blocks
 from ccassg.datasets import Split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
 from ccassg.graph import Array
 from ccassg.io.store import Store, read_store
 from ccassg.io.storewriter import StoreWriter
+from ccassg.training.blocks import embed_blocks
 
 CHUNK = 2**22
 

@@ -16,16 +16,16 @@ from typing import Any
 
 import torch
 
-from ccassg.bench.textbook import Textbook
 from ccassg.datasets import load_dataset, stochastic_block_graph
-from ccassg.encoders import Encoder
 from ccassg.estimator import CCASSG
-from ccassg.experiments.provenance import peak_memory
 from ccassg.graph import Graph
-from ccassg.head import GRAM_FROM
-from ccassg.presets import FAST, PRESETS
-from ccassg.step import ExactStep
-from ccassg.train import Views
+from ccassg.model.algorithm import Textbook
+from ccassg.model.encoder import Encoder
+from ccassg.model.presets import FAST, PRESETS
+from ccassg.provenance import peak_memory
+from ccassg.training.head import GRAM_FROM
+from ccassg.training.loop import Views
+from ccassg.training.step import ExactStep
 
 # The product whose rate stands for the machine's: as large as those of the exact step, but cheap to repeat.
 GEMM_SHAPE = (8192, 512, 512)
@@ -70,7 +70,7 @@ def load_job(job: dict[str, Any]) -> tuple[Graph, dict[str, Any]]:
 def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[str, Any]) -> float:
     """Floating-point operations of the dense products that the formulation needs, per step.
 
-    As in `ccassg.head`, with 5/8 of a product for a symmetric one. By Grams: three of them and three products of n x h x h;
+    As in `ccassg.training.head`, with 5/8 of a product for a symmetric one. By Grams: three of them and three products of n x h x h;
     then twelve of h x h x d, five of them symmetric. Direct: per view a Gram and a product of n x d x d, and three of n x h x d; with one layer only the
     former. Dense features: the share of X W and of its gradient that is left when columns kept by both views are multiplied
     once. Sparse products are not counted.

@@ -33,7 +33,7 @@ def options(
 ) -> None:
     """Node embeddings for a graph with features, learned without labels by CCA-SSG."""
     if version:
-        from ccassg.versions import versions
+        from ccassg.provenance import versions
 
         for name, number in sorted(versions().items(), key=lambda item: (item[0] != "ccassg", item[0])):
             say(f"{name} {number}")

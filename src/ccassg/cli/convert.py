@@ -26,7 +26,7 @@ def convert(
 
     Example: ccassg convert pubmed -o pubmed-store --parts 4
     """
-    from ccassg import partition
+    from ccassg.graph import partition
     from ccassg.io.storewriter import write_store
 
     start = time.perf_counter()

@@ -22,9 +22,9 @@ def demo(
 
     Example: ccassg demo
     """
-    from ccassg import runs
+    from ccassg import run
     from ccassg.estimator import CCASSG
-    from ccassg.opening import open_graph
+    from ccassg.io.open_graph import open_graph
 
     opened = open_graph("cora")
     graph = opened.loaded.graph
@@ -45,9 +45,9 @@ def demo(
     say(
         f"trained {seeds} models without labels, {min(seconds):.1f} s each at best; linear probe on the public split ..."
     )
-    result = runs.probe(embeddings, opened, seeds)
-    provenance = runs.provenance(seeds - 1, seconds[-1])
-    runs.save_run(model_folder, model, opened, embeddings[-1], source="cora", provenance=provenance)
+    result = run.probe(embeddings, opened, seeds)
+    provenance = run.provenance(seeds - 1, seconds[-1])
+    run.save_run(model_folder, model, opened, embeddings[-1], source="cora", provenance=provenance)
     accuracy = f"{100 * result.accuracy:.1f} ± {100 * result.std:.1f} %"
     say(
         f"test accuracy {accuracy} over {seeds} seeds, chosen on validation only (paper: 84.2, partly chosen on the test set)"
@@ -56,7 +56,7 @@ def demo(
     try:
         from ccassg.report import write_report
 
-        write_report(output, runs.page(model_folder, result=result.as_dict()))
+        write_report(output, run.page(model_folder, result=result.as_dict()))
         say(f"page    {output} (open it in a browser)")
     except ImportError as error:
         say(f"no page: {error}")

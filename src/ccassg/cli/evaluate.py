@@ -28,10 +28,10 @@ def evaluate(
 
     Example: ccassg evaluate my-model --labels nodes.csv --label-column class
     """
-    from ccassg import runs
+    from ccassg import run
 
-    z, ids, y, _ = runs.read_labelled(embeddings, labels, id_column=id_column, label_column=label_column)
-    result = runs.evaluate(z, y, seeds)
+    z, ids, y, _ = run.read_labelled(embeddings, labels, id_column=id_column, label_column=label_column)
+    result = run.evaluate(z, y, seeds)
     write_json(json_file, result)
     found = result["diagnostics"]
     say(f"{len(ids):,} nodes x {z.shape[1]} dimensions")
@@ -40,7 +40,7 @@ def evaluate(
     say(f"uniformity              {found['uniformity']:.3f}")
     for warning in found["warnings"]:
         say(f"warning: {warning}")
-    if label_column is not None and runs.trained_on(embeddings, label_column):
+    if label_column is not None and run.trained_on(embeddings, label_column):
         say(
             f"warning: {label_column!r} was a feature of this model, so it scores its own input; fit again with "
             f"--label-column {label_column}"
@@ -70,11 +70,11 @@ def similar(
     """
     from rich.table import Table
 
-    from ccassg import runs
+    from ccassg import run
     from ccassg.io.search import most_similar
 
-    z, ids, y, class_names = runs.read_labelled(embeddings, labels)
-    position = runs.find_id(ids, node)
+    z, ids, y, class_names = run.read_labelled(embeddings, labels)
+    position = run.find_id(ids, node)
     indices, scores = most_similar(z, position, k=min(k, len(z) - 1), metric=metric)
     rows: list[dict[str, Any]] = [
         {"id": ids[i].item() if hasattr(ids[i], "item") else ids[i], metric: round(float(score), 4)}
@@ -90,7 +90,7 @@ def similar(
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by ccassg fit.")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by ccassg fit.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     seeds: Annotated[int, typer.Option(min=1, help="Probes, where there are labels.")] = 5,
 ) -> None:
@@ -98,10 +98,10 @@ def report(
 
     Example: ccassg report my-model -o report.html
     """
-    from ccassg import runs
+    from ccassg import run
     from ccassg.report import write_report
 
-    data = runs.page(run, seeds)
+    data = run.page(folder, seeds)
     write_report(output, data)
     say(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
 

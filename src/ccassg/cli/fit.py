@@ -47,15 +47,16 @@ def fit(
 
     Example: ccassg fit edges.csv --features nodes.csv -o my-model
     """
-    from ccassg import baselines, distributed, runs
+    from ccassg import run, systems
+    from ccassg.training import distributed
 
     started = time.perf_counter()
     console.quiet = not distributed.speaks()
-    chosen = {"random_state": seed} | runs.parse_settings(settings or [])
+    chosen = {"random_state": seed} | run.parse_settings(settings or [])
     if method == "cca-ssg":
         chosen.setdefault("device", device)
-    model = baselines.make(method, preset, **chosen)
-    if baselines.METHODS[method].kind == "classifier":
+    model = systems.make(method, preset, **chosen)
+    if systems.METHODS[method].kind == "classifier":
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; name a folder for the model")
@@ -66,22 +67,22 @@ def fit(
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = output / "checkpoint.safetensors"
     log_folder = tensorboard if distributed.speaks() else None
-    with _says_how_to_resume(checkpoint), runs.tensorboard_log(log_folder) as log:
+    with _says_how_to_resume(checkpoint), run.tensorboard_log(log_folder) as log:
         with distributed.session(device):
             _fit(model, loaded.graph, checkpoint, checkpoint_every, log, is_ours=method == "cca-ssg")
         if not distributed.speaks():
             return  # the first process writes for all
         for reason in getattr(model, "reasons_", ()):
             say(f"chose {reason}")
-        with runs.embedding(model, loaded.graph, output) as z:
-            provenance = runs.provenance(seed, time.perf_counter() - started) | {"method": method}
-            runs.save_run(output, model, opened, z, source=files.graph, provenance=provenance)
+        with run.embedding(model, loaded.graph, output) as z:
+            provenance = run.provenance(seed, time.perf_counter() - started) | {"method": method}
+            run.save_run(output, model, opened, z, source=files.graph, provenance=provenance)
     for leftover in output.glob("checkpoint.safetensors*"):
         leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
     say(f"next: ccassg report {output} -o report.html")
     write_json(
-        json_file, {"model": str(output), "graph": runs.counts(loaded.graph), "notes": list(loaded.notes)} | provenance
+        json_file, {"model": str(output), "graph": run.counts(loaded.graph), "notes": list(loaded.notes)} | provenance
     )
 
 
@@ -99,13 +100,13 @@ def embed(
 
     Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
     """
-    from ccassg import baselines, runs
+    from ccassg import run, systems
     from ccassg.io.embeddings import format_of, write_embeddings
-    from ccassg.opening import require_same_scale
+    from ccassg.io.open_graph import require_same_scale
 
     format_of(output)  # before the work, not after it
-    encoder = baselines.load(model)
-    record = runs.read_run(model) if (model / runs.RUN).exists() else {}
+    encoder = systems.load(model)
+    record = run.read_run(model) if (model / run.RUN).exists() else {}
     loaded = files.open(like=record.get("feature_names"), scale=record.get("scaling", False)).loaded
     say_notes(loaded.notes)
     needs_features = getattr(encoder, "needs_features", True) and not record.get("structural")
@@ -120,7 +121,7 @@ def embed(
         say(
             "note: this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
         )
-    with runs.embedding(encoder, loaded.graph, output.absolute().parent) as z:
+    with run.embedding(encoder, loaded.graph, output.absolute().parent) as z:
         write_embeddings(output, z, loaded.graph.node_ids)
     say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions")
     write_json(json_file, {"output": str(output), "nodes": len(z), "dimensions": z.shape[1]})
@@ -138,13 +139,13 @@ def list_settings(
     """
     from rich.table import Table
 
-    from ccassg import baselines, runs
+    from ccassg import run, systems
 
     table = Table("setting", "default", "meaning", box=None, pad_edge=False)
-    for name, default, meaning in runs.settings_of(baselines.get_class(method)):
+    for name, default, meaning in run.settings_of(systems.get_class(method)):
         table.add_row(name, repr(default), meaning)
     console.print(table)
-    say(f"methods: {', '.join(baselines.METHODS)}")
+    say(f"methods: {', '.join(systems.METHODS)}")
 
 
 @contextmanager

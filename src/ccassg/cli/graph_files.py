@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ccassg.opening import Opened
+    from ccassg.io.open_graph import Opened
 
 Column = Annotated[str | None, typer.Option(help="Column of the edge file.")]
 NodeColumn = Annotated[str | None, typer.Option(help="Column of the node table.")]
@@ -56,7 +56,7 @@ class GraphFiles:
 
     def open(self, **more: Any) -> Opened:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
-        from ccassg.opening import open_graph
+        from ccassg.io.open_graph import open_graph
 
         names = self.feature_columns
         columns = None if names is None else [name.strip() for name in names.split(",") if name.strip()]

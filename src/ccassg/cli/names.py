@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def methods_beginning(incomplete: str) -> list[str]:
     """Methods whose name begins so."""
-    from ccassg.baselines import METHODS
+    from ccassg.systems import METHODS
 
     return sorted(name for name in METHODS if name.startswith(incomplete))
 

@@ -30,7 +30,7 @@ def tune(
 
     Example: ccassg tune edges.csv --features nodes.csv --minutes 5 -o my-search
     """
-    from ccassg import runs
+    from ccassg import run
     from ccassg import tune as tuning
 
     opened = files.open()
@@ -39,7 +39,7 @@ def tune(
     say_notes(loaded.notes)
     given: dict[str, Any] = {}
     if loaded.y is not None and not without_labels:
-        given = {"y": loaded.y, "split": runs.split_to_choose_on(opened, seed)}
+        given = {"y": loaded.y, "split": run.split_to_choose_on(opened, seed)}
 
     def on_trial(trial: dict[str, Any], n: int, total: int) -> None:
         say(f"[{n}/{total}] candidate {trial['candidate']}, {trial['n_steps']} steps: {trial['score']:.4f}")

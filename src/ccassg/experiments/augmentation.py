@@ -9,7 +9,7 @@ import numpy as np
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note, verdict
 from ccassg.experiments.published import NO_AUGMENTATION, TITLES
 from ccassg.experiments.records import Records, Run
-from ccassg.presets import PRESETS
+from ccassg.model.presets import PRESETS
 from ccassg.report import style
 
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)

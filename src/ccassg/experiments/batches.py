@@ -6,18 +6,18 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from ccassg import sampling
 from ccassg.datasets import CARDS
 from ccassg.experiments import pairs
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run, count_note
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run
-from ccassg.presets import PRESETS
+from ccassg.model.presets import PRESETS
+from ccassg.training import batches
 
 PART = 8
 # How second moments are estimated, by what a run says of it; the first was given up, and its records show why.
 FORMER, PRESENT = "eight batches", "as needed"
-ESTIMATES: dict[str, dict[str, Any]] = {FORMER: {}, PRESENT: {"sampling": sampling.VERSION}}
+ESTIMATES: dict[str, dict[str, Any]] = {FORMER: {}, PRESENT: {"sampling": batches.VERSION}}
 # Batches per step of the preset: as many and, on the smallest, twice as many.
 STEPS = {"cora": (1, 2), "pubmed": (1,), "computers": (1,), "physics": (1,)}
 
@@ -48,7 +48,7 @@ def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
         return None
     notes = (
         f"{count_note(counts)} {pairs.NOTE} Moments: the loss of a batch is taken at second moments over {FORMER}, as it was at "
-        f"first, or {PRESENT}, as it is now: over as many as give {sampling.NODES_PER_DIMENSION:g} nodes per dimension."
+        f"first, or {PRESENT}, as it is now: over as many as give {batches.NODES_PER_DIMENSION:g} nodes per dimension."
     )
     return Drawn({"": rows}, notes=notes)
 

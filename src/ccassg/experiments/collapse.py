@@ -13,7 +13,7 @@ from torch.nn import functional
 from ccassg.evaluate import effective_rank
 from ccassg.experiments.experiment import Drawn, Experiment, Plan
 from ccassg.experiments.records import Records, Run
-from ccassg.loss import Objective, cca_ssg_loss, standardize
+from ccassg.model.loss import Objective, cca_ssg_loss, standardize
 from ccassg.report import style
 
 # Objective, and how its embeddings are normalised: rows onto the circle, or columns to variance 1.

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ccassg import defaults
-from ccassg.baselines import make
 from ccassg.datasets import Dataset, stochastic_block_graph
+from ccassg.defaults import choice
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note
@@ -21,11 +20,12 @@ from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run
 from ccassg.graph import Graph
 from ccassg.report.tables import mean_std
+from ccassg.systems import make
 
 SYNTHETIC = "synthetic"
 HOMOPHILY = (0.1, 0.3, 0.5, 0.7, 0.9)
 # Informative features, poor ones, and words; with edges that say nothing at homophily 0.25 and much at 0.9. No choice in
-# `ccassg.defaults`, `signals` or `joint` was made on graphs of these sizes and noises: they are a check, not a training set.
+# `ccassg.defaults.choice`, `signals` or `joint` was made on graphs of these sizes and noises: they are a check, not a training set.
 FEATURES: dict[str, dict[str, Any]] = {
     "dense": {"n_features": 80, "feature_noise": 0.94},
     "poor": {"n_features": 80, "feature_noise": 0.98},
@@ -135,7 +135,7 @@ def _preset(dataset: str, seed: int) -> Run:
 
 
 def _default(dataset: str, seed: int) -> Run:
-    return _preset(dataset, seed) | {"settings": {}, "defaults": defaults.VERSION}
+    return _preset(dataset, seed) | {"settings": {}, "defaults": choice.VERSION}
 
 
 def _cost(dataset: str) -> Run:
@@ -144,7 +144,7 @@ def _cost(dataset: str) -> Run:
         "method": "cca-ssg",
         "dataset": dataset,
         "rounds": 3,
-        "defaults": defaults.VERSION,
+        "defaults": choice.VERSION,
         "seed": 0,
     }
 
@@ -156,7 +156,7 @@ def _synthetic(homophily: float, kind: str, seed: int) -> Run:
         "dataset": SYNTHETIC,
         "graph": graph | FEATURES[kind],
         "epochs": EPOCHS,
-        "defaults": defaults.VERSION,
+        "defaults": choice.VERSION,
         "seed": seed,
     }
 

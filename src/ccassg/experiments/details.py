@@ -11,15 +11,15 @@ import scipy.sparse as sp
 import torch
 from sklearn import preprocessing
 
-from ccassg.encoders import Encoder
 from ccassg.estimator import CCASSG
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
 from ccassg.experiments.pairs import difference, paired, signed
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
 from ccassg.graph import Graph
-from ccassg.presets import PROBES
-from ccassg.train import Settings
+from ccassg.model.encoder import Encoder
+from ccassg.model.presets import PROBES
+from ccassg.training.loop import Settings
 
 PRESET = "preset"
 # Per variant: changes of the settings, of the probe, and of what has no setting (see `prepared` and `OtherStart`).

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ccassg.baselines import METHODS, make
 from ccassg.experiments import reduced
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
-from ccassg.presets import PRESETS, PROBES
+from ccassg.model.presets import PRESETS, PROBES
+from ccassg.systems import METHODS, make
 
 # Parameters that no preset names, at the value that is the paper's method. They are part of a run, so that a variation
 # gets a key of its own; parameters that CCASSG may get later are not, so that records stay valid.

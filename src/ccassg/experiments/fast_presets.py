@@ -9,7 +9,7 @@ from ccassg.experiments import pairs
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run, count_note
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run
-from ccassg.presets import FAST, PRESETS
+from ccassg.model.presets import FAST, PRESETS
 
 
 def runs(plan: Plan) -> list[Run]:

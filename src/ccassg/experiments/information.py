@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from ccassg import augment
 from ccassg.datasets import Dataset
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import gaussian_information
@@ -24,8 +23,9 @@ from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings, ver
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run
 from ccassg.graph import Graph
+from ccassg.model import augment
 from ccassg.report import style
-from ccassg.train import feature_tensor
+from ccassg.training.loop import feature_tensor
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "full": {},

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ccassg import criteria, train
+from ccassg import criteria
 from ccassg.datasets import Dataset, Split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
-from ccassg.loss import Terms
+from ccassg.model.loss import Terms
 from ccassg.report import style
-from ccassg.stopping import stop_step
+from ccassg.training import loop
+from ccassg.training.stopping import stop_step
 from ccassg.tune import GRID
 
 STEPS = (5, 10, 20, 50, 100)
@@ -76,7 +77,7 @@ def measure(run: Run, data: Dataset, split: Split) -> dict[str, Any]:
     def on_step(step: int, terms: Terms, total: int) -> None:
         if step + 1 not in run["steps"]:
             return
-        z = train.embed(encoder, data.graph).cpu().numpy()
+        z = loop.embed(encoder, data.graph).cpu().numpy()
         scores = linear_probe(z, data.y, split, seeds=run["seed"], **run["probe"])
         values = criteria.measure(encoder, data.graph) | {
             "loss": float(terms.loss),
@@ -93,7 +94,7 @@ def measure(run: Run, data: Dataset, split: Split) -> dict[str, Any]:
         )
         encoder.train()  # measuring has put it into evaluation mode
 
-    history = train.train(encoder, data.graph, settings, on_step=on_step)
+    history = loop.train(encoder, data.graph, settings, on_step=on_step)
     return {"measured": found, "loss": [round(value, 5) for value in history.loss]}
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.baselines import get_class, make
+from ccassg import provenance
 from ccassg.datasets import stochastic_block_graph
-from ccassg.experiments import provenance
 from ccassg.experiments.experiment import Drawn, Experiment, Plan
 from ccassg.experiments.published import NAMES
 from ccassg.experiments.records import Records, Run
+from ccassg.systems import get_class, make
 
 # Column and attribute of the class.
 COLUMNS = {

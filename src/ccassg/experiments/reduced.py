@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ccassg.baselines import make
-from ccassg.baselines.presets import OTHERS, Settings, everywhere
 from ccassg.experiments.published import NAMES, TITLES
+from ccassg.systems import make
+from ccassg.systems.presets import OTHERS, Settings, everywhere
 
 LARGER = ("pubmed", *OTHERS)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.baselines import METHODS, make
+from ccassg import provenance
 from ccassg.datasets import Dataset, Split, load_dataset
 from ccassg.evaluate import (
     ProbeResult,
@@ -19,8 +19,9 @@ from ccassg.evaluate import (
     off_diagonal_correlation,
 )
 from ccassg.evaluate.scores import score
-from ccassg.experiments import collapse, default_settings, details, information, label_free, methods, provenance
+from ccassg.experiments import collapse, default_settings, details, information, label_free, methods
 from ccassg.experiments.records import Run, pack
+from ccassg.systems import METHODS, make
 
 Outcome = tuple[dict[str, Any], dict[str, float]]
 

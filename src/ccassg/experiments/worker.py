@@ -13,9 +13,10 @@ import time
 import traceback
 from typing import Any
 
-from ccassg.experiments import provenance, tasks
+from ccassg import provenance
+from ccassg.experiments import tasks
 from ccassg.experiments.records import Record, Run
-from ccassg.versions import versions
+from ccassg.provenance import versions
 
 
 def execute(run: Run, *, data_dir: str | None = None, threads: int = 1) -> Record:

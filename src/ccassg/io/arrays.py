@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from ccassg.graph import Array, Features, check_features
+from ccassg.graph.checks import Array, Features, check_features
 from ccassg.io.files import GROWTH, PathLike, check_file, growth_limit, one_sentence, require_kind, suffix_of
 
 MATRIX_SUFFIXES = (".npy", ".npz")

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ccassg.graph import Array, Features
-from ccassg.io import scaling, tables
-from ccassg.io.scaling import Scaling
+from ccassg.graph import Array, Features, scaling
+from ccassg.graph.scaling import Scaling
+from ccassg.io import tables
 from ccassg.io.tables import Table, is_string, listed, shown
 
 MAX_CATEGORIES = 256

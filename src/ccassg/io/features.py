@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from ccassg.graph import Features
+from ccassg.graph.scaling import Scaling, scale_matrix
 from ccassg.io import tables
 from ccassg.io.arrays import MATRIX_SUFFIXES, read_matrix, read_vector
 from ccassg.io.encode import TEXT_DIM, columns_of, encode_columns
 from ccassg.io.files import suffix_of
 from ccassg.io.ids import encode, first_repeated, flat, id_column, positions, settle
-from ccassg.io.scaling import Scaling, scale_matrix
 from ccassg.io.tables import FrameTable, Table, shown
 
 

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array, Features, Graph, as_graph
+from ccassg.graph.scaling import Scaling
+from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
 from ccassg.io.arrays import MATRIX_SUFFIXES
 from ccassg.io.edges import Edges, read_edges
@@ -20,8 +22,6 @@ from ccassg.io.features import Nodes, read_nodes
 from ccassg.io.files import suffix_of
 from ccassg.io.ids import encode, flat, positions, settle, to_numpy
 from ccassg.io.labels import encode_labels, read_labels
-from ccassg.io.scaling import Scaling
-from ccassg.io.structural import structural_features, structural_names
 
 EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
 NODE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, *MATRIX_SUFFIXES)

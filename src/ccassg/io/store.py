@@ -25,8 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.graph import Array, Features, Graph
+from ccassg.graph.scaling import Scaling, check_scaling
 from ccassg.io.files import first_line
-from ccassg.io.scaling import Scaling, check_scaling
 
 FORMAT, VERSION = "ccassg graph store", 1
 MANIFEST = "manifest.json"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ccassg.graph import Array, Features, Graph
-from ccassg.io.scaling import Scaling
+from ccassg.graph.scaling import Scaling
 from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, is_store, manifest_hash
 
 

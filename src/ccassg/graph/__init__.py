@@ -1,0 +1,7 @@
+"""What goes in: a graph with its features, labels and names, checked once, at the door."""
+
+from ccassg.graph.checks import Array, Features
+from ccassg.graph.convert import as_graph
+from ccassg.graph.graph import Graph
+
+__all__ = ["Array", "Features", "Graph", "as_graph"]

@@ -1,0 +1,126 @@
+"""Divide a graph's nodes into parts that few edges cross, and say what such a division costs.
+
+A part is a range of nodes if the graph lies in a store that was written part by part (`ccassg convert --parts`), otherwise
+whatever Metis, or the order of the nodes, gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ccassg.graph import Array, Graph
+
+CHUNK_EDGES = 2**24
+
+
+@dataclass(frozen=True)
+class PartitionCost:
+    """What a partition costs: all counts over all parts.
+
+    ``cut`` counts stored edges between parts, ``halo`` the pairs (part, node of another part it receives from): rows that
+    are sent in every layer. ``largest`` is the size of the largest part, ``largest_halo`` the most that one part receives.
+    """
+
+    n_parts: int
+    cut: int
+    halo: int
+    largest: int
+    largest_halo: int
+
+
+def partition(graph: Graph, n_parts: int, *, method: Literal["auto", "metis", "contiguous"] = "auto") -> Array:
+    """Assign every node to a part.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_parts : int
+        Between 1 and the number of nodes.
+    method : {"auto", "metis", "contiguous"}
+        Metis (needs pymetis, and several times the memory of the edges) finds parts of equal size with few edges between
+        them. "contiguous" cuts the order of the nodes into equal ranges. "auto" is Metis where pymetis is installed.
+
+    Returns
+    -------
+    int32 array of shape (n,)
+        Every part has at least one node.
+    """
+    n = graph.n_nodes
+    if isinstance(n_parts, bool) or not isinstance(n_parts, (int, np.integer)) or not 1 <= n_parts <= n:
+        raise ValueError(f"the number of parts must be an integer between 1 and the {n} nodes, got {n_parts!r}")
+    if method not in ("auto", "metis", "contiguous"):
+        raise ValueError(f"method must be 'auto', 'metis' or 'contiguous', got {method!r}")
+    if n_parts > 1 and method != "contiguous":
+        parts = _metis(graph, int(n_parts), required=method == "metis")
+        if parts is not None:
+            return parts
+    return ranges_to_parts(even_bounds(n, int(n_parts)))
+
+
+def even_bounds(n: int, n_parts: int) -> list[int]:
+    """Where equal ranges of n nodes begin and end: n_parts + 1 numbers."""
+    return [n * k // n_parts for k in range(n_parts + 1)]
+
+
+def ranges_to_parts(bounds: list[int]) -> Array:
+    """The part of every node from the bounds of the parts."""
+    return np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
+
+
+def cost(graph: Graph, parts: Array) -> PartitionCost:
+    """Edges cut and rows to be sent under a partition, counted in chunks of edges."""
+    n, n_parts = graph.n_nodes, int(parts.max()) + 1
+    cut = 0
+    received = np.zeros((n_parts, -(-n // 8)), np.uint8)  # one bit per part and node
+    for senders, receivers in _edge_chunks(graph):
+        crosses = parts[senders] != parts[receivers]
+        cut += int(crosses.sum())
+        source, target = senders[crosses], parts[receivers[crosses]]
+        np.bitwise_or.at(received, (target, source // 8), (1 << (source % 8)).astype(np.uint8))
+    halos = np.array([np.unpackbits(bits).sum(dtype=np.int64) for bits in received])
+    return PartitionCost(n_parts, cut, int(halos.sum()), int(np.bincount(parts).max()), int(halos.max()))
+
+
+def _edge_chunks(graph: Graph) -> Iterator[tuple[Array, Array]]:
+    """Senders and receivers of some edges at a time."""
+    for start in range(0, graph.n_edges, CHUNK_EDGES):
+        stop = min(start + CHUNK_EDGES, graph.n_edges)
+        first, last = np.searchsorted(graph.indptr, (start, stop - 1), side="right") - 1
+        pointers = np.clip(graph.indptr[first : last + 2], start, stop)
+        senders = np.repeat(np.arange(first, last + 1), np.diff(pointers))
+        yield senders, np.asarray(graph.indices[start:stop])
+
+
+def _metis(graph: Graph, n_parts: int, *, required: bool) -> Array | None:
+    """Metis' parts; None where pymetis is not installed and not insisted on."""
+    try:
+        import pymetis
+    except ImportError:
+        if not required:
+            return None
+        raise ImportError("Metis partitions need pymetis; install it with: pip install 'ccassg[scale]'") from None
+    indptr, indices = graph.indptr, graph.indices
+    if graph.directed:  # Metis wants both directions of every edge
+        pattern = graph.adjacency()
+        both = (pattern + pattern.T).tocsr()
+        indptr, indices = both.indptr, both.indices
+    # Metis reads both arrays in its own index type; anything else it would copy number by number.
+    index = np.int32 if len(indices) < 2**31 else np.int64
+    csr = pymetis.CSRAdjacency(adj_starts=np.asarray(indptr, index), adjacent=np.asarray(indices, index))
+    _, parts = pymetis.part_graph(n_parts, csr)
+    return _without_empty_parts(np.asarray(parts, np.int32), n_parts)
+
+
+def _without_empty_parts(parts: Array, n_parts: int) -> Array:
+    """Give every empty part a node of the largest one: with nearly as many parts as nodes Metis leaves some empty."""
+    sizes = np.bincount(parts, minlength=n_parts)
+    for empty in np.flatnonzero(sizes == 0):
+        largest = int(sizes.argmax())
+        parts[np.flatnonzero(parts == largest)[-1]] = empty
+        sizes[largest] -= 1
+        sizes[empty] = 1
+    return parts

@@ -1,0 +1,71 @@
+"""Where a number comes from: commit, versions, machine, memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("ccassg", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "torch-geometric", "gensim", "cca-zoo")
+
+
+def commit() -> dict[str, Any] | None:
+    """The commit of the source that is running and whether its files differ from it; None outside a checkout."""
+    source = Path(__file__).parent
+    try:
+        head = _git(source, "rev-parse", "HEAD")
+        # An installed copy inside someone else's repository has no files in that repository.
+        if not _git(source, "ls-files", "--", "__init__.py"):
+            return None
+        changed = _git(source, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return {"id": head, "modified": bool(changed)}
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that can change a result, those that are installed."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """What the time depends on."""
+    return {"system": platform.system(), "processor": _processor(), "cpus": os.cpu_count(), "threads": threads}
+
+
+def peak_memory() -> int:
+    """The most resident memory this process ever had, in bytes."""
+    try:
+        # Not getrusage where there is a choice: on Linux its peak is handed down from the process that started this one.
+        status = Path("/proc/self/status").read_text()
+        return 1024 * int(status.split("VmHWM:")[1].split()[0])
+    except (OSError, IndexError, ValueError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True, timeout=30
+    ).stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,110 @@
+"""Every system of the paper behind one interface.
+
+Embedders have ``fit(graph)`` and ``transform(graph)``, classifiers ``fit(graph, y)`` and ``predict(graph)`` with -1 in
+``y`` for nodes without a label. Each is imported when it is asked for, with the library that it needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+
+class Method(NamedTuple):
+    """Where a system is, what it does, and the parameters that its name stands for."""
+
+    module: str
+    class_name: str
+    kind: Literal["embedder", "classifier"] = "embedder"
+    parameters: dict[str, Any] = {}  # noqa: RUF012 - nobody writes to it
+    preset: str | None = None
+
+
+METHODS: dict[str, Method] = {
+    "raw-features": Method("raw_features", "RawFeatures"),
+    "propagated-features": Method("propagated_features", "PropagatedFeatures"),
+    "untrained-gcn": Method("untrained_gcn", "UntrainedGCN", preset="UNTRAINED_GCN"),
+    "linear-cca": Method("linear_cca", "LinearCCA"),
+    "deepwalk": Method("deepwalk", "DeepWalk"),
+    "deepwalk-features": Method("deepwalk", "DeepWalk", parameters={"add_features": True}),
+    "gae": Method("gae", "GAE"),
+    "dgi": Method("dgi", "DGI", preset="DGI"),
+    "mvgrl": Method("mvgrl", "MVGRL", preset="MVGRL"),
+    "grace": Method("grace", "GRACE", preset="GRACE"),
+    "gca-degree": Method("gca", "GCA", parameters={"centrality": "degree"}, preset="GCA"),
+    "gca-pagerank": Method("gca", "GCA", parameters={"centrality": "pagerank"}, preset="GCA"),
+    "gca-eigenvector": Method("gca", "GCA", parameters={"centrality": "eigenvector"}, preset="GCA"),
+    "bgrl": Method("bgrl", "BGRL", preset="BGRL"),
+    "graph-barlow-twins": Method("graph_barlow_twins", "GraphBarlowTwins", preset="GRAPH_BARLOW_TWINS"),
+    "vicreg": Method("vicreg", "VICReg", preset="VICREG"),
+    "cca-ssg": Method("ccassg.estimator", "CCASSG"),
+    "mlp": Method("mlp", "MLP", "classifier", preset="MLP"),
+    "label-propagation": Method("label_propagation", "LabelPropagation", "classifier"),
+    "gcn": Method("gcn", "GCN", "classifier", preset="GCN"),
+    "gat": Method("gat", "GAT", "classifier", preset="GAT"),
+    "chebnet": Method("chebnet", "ChebNet", "classifier"),
+}
+
+
+def get_class(name: str) -> Any:
+    """The class behind a name, imported now."""
+    method = _method(name)
+    module = method.module if "." in method.module else f"{__name__}.{method.module}"
+    return getattr(importlib.import_module(module), method.class_name)
+
+
+def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
+    """A system, ready to fit.
+
+    Parameters
+    ----------
+    name : str
+        A key of `METHODS`.
+    dataset : str, optional
+        One of the paper's seven: the system's published settings for it. Without, its defaults.
+    **parameters
+        Override single parameters.
+
+    Examples
+    --------
+    >>> make("grace", "cora", random_state=0).temperature
+    0.4
+    """
+    from ccassg.systems import presets
+
+    method, cls = _method(name), get_class(name)
+    if dataset is not None and dataset not in presets.DATASETS:
+        raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
+    preset = {} if dataset is None or method.preset is None else getattr(presets, method.preset).get(dataset, {})
+    if name == "cca-ssg" and dataset is not None:
+        preset = cls.preset(dataset).get_params(deep=False)
+    settings = preset | method.parameters | parameters
+    unknown = sorted(set(settings) - set(cls().get_params()))
+    if unknown:
+        raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(cls().get_params()))}")
+    return cls(**settings)
+
+
+def load(folder: str | Path) -> Any:
+    """Read any saved system, CCA-SSG included; the files say which one it is."""
+    import json
+
+    path = Path(folder) / "config.json"
+    try:
+        config = json.loads(path.read_bytes())
+        class_name = config.get("method", "CCASSG")
+    except FileNotFoundError:
+        raise ValueError(f"{folder} holds no model: config.json and model.safetensors must be there") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} is not a model's config ({type(error).__name__}: {error})") from None
+    for name, method in METHODS.items():
+        if method.class_name == class_name:
+            return get_class(name).load(folder)
+    raise ValueError(f"{path} names the system {class_name!r}, which this version does not know")
+
+
+def _method(name: str) -> Method:
+    if name not in METHODS:
+        raise ValueError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
+    return METHODS[name]

@@ -1,0 +1,134 @@
+"""DeepWalk: nodes that random walks meet together lie together (Perozzi, Al-Rfou, Skiena, DeepWalk, KDD 2014)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ccassg.graph import Graph
+from ccassg.systems.base import Embedder, OnStep, dense
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeepWalk(Embedder):
+    """Skip-gram with hierarchical softmax (gensim) on uniform random walks.
+
+    It embeds only the graph it was fitted on. A node without edges is on no walk: its embedding is 0.
+
+    Parameters
+    ----------
+    embedding_dim : int
+    n_walks : int
+        Walks from every node.
+    walk_length : int
+        Nodes on a walk.
+    window_length : int
+        Largest distance on a walk between two nodes that count as neighbours.
+    add_features : bool
+        Append the node features to the embedding ("DeepWalk + features" of the paper).
+    random_state : int, RandomState or None
+        Same seed, same bits.
+    """
+
+    needs_features: ClassVar[bool] = False
+    needs_edges: ClassVar[bool] = True
+
+    embedding_dim: int = 128
+    n_walks: int = 80
+    walk_length: int = 40
+    window_length: int = 10
+    add_features: bool = False
+
+    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
+        from gensim.models import Word2Vec
+
+        self._features(graph)  # refuse a graph without features before the long part
+        rng = np.random.default_rng(self.seed_)
+        starts = np.flatnonzero(np.diff(graph.indptr))
+        walks = np.concatenate(
+            [random_walks(graph, rng.permutation(starts), self.walk_length, rng) for _ in range(self.n_walks)]
+        )
+        # gensim takes a whole number that is no word for a position: without gaps in the numbers there is none.
+        met, words = np.unique(walks, return_inverse=True)
+        model = Word2Vec(
+            words.reshape(walks.shape).tolist(),
+            vector_size=self.embedding_dim,
+            window=self.window_length,
+            min_count=0,
+            sg=1,
+            hs=1,
+            negative=0,
+            epochs=1,
+            workers=1,  # with more, the order of updates is left to chance
+            seed=self.seed_ % 2**32,
+        )
+        vectors = np.zeros((graph.n_nodes, self.embedding_dim), np.float32)
+        vectors[met[model.wv.index_to_key]] = model.wv.vectors
+        self.vectors_ = torch.from_numpy(vectors)
+        self.fingerprint_ = _fingerprint(graph)
+        return []
+
+    def _embed(self, graph: Graph) -> Any:
+        if _fingerprint(graph) != self.fingerprint_:
+            raise ValueError("DeepWalk embeds only the graph it was fitted on, and these edges differ; fit it again")
+        return np.hstack([self.vectors_.numpy(), *self._features(graph)])
+
+    def _features(self, graph: Graph) -> list[Any]:
+        if not self.add_features:
+            return []
+        if graph.features is None:
+            raise ValueError("add_features=True needs a graph with features; pass features=, or set it to False")
+        if graph.n_features != self.n_features_in_:
+            raise ValueError(
+                f"the graph has {graph.n_features} features, but DeepWalk was fitted on {self.n_features_in_}"
+            )
+        return [dense(graph.features)]
+
+    def _state(self) -> dict[str, Any]:
+        return {"fingerprint_": self.fingerprint_}
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {"vectors": self.vectors_}
+
+    def _restore(self, tensors: dict[str, Tensor]) -> None:
+        self.vectors_ = tensors["vectors"]
+
+    @property
+    def n_parameters_(self) -> int:
+        """The vectors of the nodes and, as many, of the inner nodes of the softmax's tree."""
+        return 2 * int(self.vectors_.numel())
+
+
+def random_walks(graph: Graph, starts: npt.NDArray[Any], length: int, rng: np.random.Generator) -> npt.NDArray[Any]:
+    """One walk from each start, (n_starts, length), all a step at a time; edges are taken in proportion to their weight.
+
+    A walk that can go no further (directed graphs) stays where it is.
+    """
+    degrees = np.diff(graph.indptr)
+    sums = None if graph.weights is None else np.concatenate([[0.0], np.cumsum(graph.weights, dtype=np.float64)])
+    walks = np.empty((len(starts), length), np.int64)
+    walks[:, 0] = at = starts
+    for step in range(1, length):
+        first, last = graph.indptr[at], graph.indptr[at] + degrees[at] - 1
+        if sums is None:
+            chosen = first + (rng.random(len(at)) * degrees[at]).astype(np.int64)
+        else:
+            level = sums[first] + rng.random(len(at)) * (sums[last + 1] - sums[first])
+            chosen = np.searchsorted(sums, level, side="right") - 1
+        stuck = degrees[at] == 0
+        chosen = np.clip(chosen, np.where(stuck, 0, first), np.where(stuck, 0, last))
+        at = np.where(stuck, at, graph.indices[chosen])
+        walks[:, step] = at
+    return walks
+
+
+def _fingerprint(graph: Graph) -> str:
+    digest = hashlib.sha256(np.asarray(graph.indptr, np.int64).tobytes())
+    digest.update(np.asarray(graph.indices, np.int64).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,76 @@
+"""DGI: tell the nodes of the graph from those of a shuffled one, given a summary (Veličković et al., Deep Graph Infomax,
+ICLR 2019).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from ccassg.graph import Graph
+from ccassg.graph.sparse import CSR
+from ccassg.systems.base import Embedder, OnStep
+from ccassg.systems.encoder import GraphEncoder, inputs, shuffled
+from ccassg.systems.training import minimise
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DGI(Embedder):
+    """PyG's ``DeepGraphInfomax`` on one graph convolution with PReLU.
+
+    Parameters
+    ----------
+    embedding_dim : int
+    n_steps, learning_rate, weight_decay
+        Of Adam.
+    patience : int or None
+        Stop when the loss has not improved for so many steps; the best weights count.
+    random_state : int, RandomState or None
+        Same seed, same bits.
+    """
+
+    target: ClassVar[str] = "N-G"
+    mi_estimator: ClassVar[bool] = True
+    negatives: ClassVar[bool] = True
+    space: ClassVar[str] = "O(N)"
+
+    embedding_dim: int = 512
+    n_steps: int = 1000
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    patience: int | None = 20
+
+    def _module(self) -> nn.Module:
+        from torch_geometric.nn import DeepGraphInfomax
+
+        encoder = GraphEncoder((self.n_features_in_, self.embedding_dim), activation="prelu")
+        # What it calls by itself, summary and corruption, is called in `_loss`.
+        model: nn.Module = DeepGraphInfomax(self.embedding_dim, encoder, None, None)
+        return model
+
+    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
+        self.module_: Any = self._module()
+        features, a = inputs(graph)
+        return minimise(
+            self.module_,
+            lambda step: self._loss(features, a),
+            n_steps=self.n_steps,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            patience=self.patience,
+            on_step=on_step,
+        )
+
+    def _loss(self, features: Tensor | CSR, a: CSR) -> Tensor:
+        encoder = self.module_.encoder
+        # One product for both: a shuffled graph's is the shuffled product.
+        projected = encoder.project(features)
+        real, corrupted = encoder.propagate(projected, a), encoder.propagate(shuffled(projected), a)
+        loss: Tensor = self.module_.loss(real, corrupted, real.mean(0).sigmoid())
+        return loss
+
+    def _embed(self, graph: Graph) -> Tensor:
+        z: Tensor = self.module_.encoder(*inputs(graph))
+        return z

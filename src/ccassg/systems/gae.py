@@ -1,0 +1,68 @@
+"""GAE: reconstruct the edges from inner products (Kipf and Welling, Variational Graph Auto-Encoders, 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ccassg.graph import Graph, sparse
+from ccassg.systems.base import Embedder, OnStep
+from ccassg.systems.encoder import GraphEncoder, inputs
+from ccassg.systems.training import minimise
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GAE(Embedder):
+    """PyG's ``GAE`` on two graph convolutions.
+
+    Parameters
+    ----------
+    hidden_dim, embedding_dim : int
+    n_steps, learning_rate, weight_decay
+        Of Adam.
+    random_state : int, RandomState or None
+        Same seed, same bits.
+    """
+
+    negatives: ClassVar[bool] = True
+    needs_edges: ClassVar[bool] = True
+
+    hidden_dim: int = 32
+    embedding_dim: int = 16
+    n_steps: int = 200
+    learning_rate: float = 1e-2
+    weight_decay: float = 0.0
+
+    def _module(self) -> nn.Module:
+        from torch_geometric.nn import GAE as Autoencoder
+
+        dims = (self.n_features_in_, self.hidden_dim, self.embedding_dim)
+        model: nn.Module = Autoencoder(GraphEncoder(dims, activate_last=False))
+        return model
+
+    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
+        self.module_: Any = self._module()
+        features, a = inputs(graph)
+        edges = torch.stack([a.indices.long(), sparse.row_ids(a)])  # self-loops too, as in the paper
+        n = graph.n_nodes
+
+        def loss_at(step: int) -> Tensor:
+            # PyG would draw its negatives from Python's global generator.
+            negatives = torch.randint(n, edges.shape)
+            return self.module_.recon_loss(self.module_.encode(features, a), edges, negatives)
+
+        return minimise(
+            self.module_,
+            loss_at,
+            n_steps=self.n_steps,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            on_step=on_step,
+        )
+
+    def _embed(self, graph: Graph) -> Tensor:
+        z: Tensor = self.module_.encode(*inputs(graph))
+        return z

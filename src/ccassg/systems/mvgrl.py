@@ -1,0 +1,132 @@
+"""MVGRL: contrast the nodes of the graph with the summary of its diffusion, and the reverse (Hassani and Khasahmadi,
+Contrastive Multi-View Representation Learning on Graphs, ICML 2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ccassg.graph import Graph, sparse
+from ccassg.graph.sparse import CSR
+from ccassg.model import augment
+from ccassg.systems.base import Embedder, OnStep
+from ccassg.systems.encoder import GraphEncoder, inputs
+from ccassg.systems.training import minimise
+
+Inputs = tuple[Tensor | CSR, CSR, CSR]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MVGRL(Embedder):
+    """One encoder on the adjacency A, one on its PPR diffusion S; the embedding is the sum of both.
+
+        S = alpha (I - (1 - alpha) A)^-1,   entries below ``threshold`` left out
+
+    Parameters
+    ----------
+    embedding_dim : int
+    alpha, threshold : float
+        Restart probability of the diffusion, and the smallest entry that is kept.
+    subgraph_nodes : int or None
+        Train every step on so many random nodes; None takes the whole graph.
+    n_steps, learning_rate, weight_decay
+        Of Adam.
+    patience : int or None
+        Stop when the loss has not improved for so many steps; the best weights count.
+    random_state : int, RandomState or None
+        Same seed, same bits.
+    """
+
+    target: ClassVar[str] = "N-G"
+    mi_estimator: ClassVar[bool] = True
+    asymmetric: ClassVar[bool] = True
+    negatives: ClassVar[bool] = True
+    space: ClassVar[str] = "O(N)"
+
+    embedding_dim: int = 512
+    alpha: float = 0.2
+    threshold: float = 0.01
+    subgraph_nodes: int | None = None
+    n_steps: int = 500
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    patience: int | None = 20
+
+    def _module(self) -> nn.ModuleDict:
+        dims, d = (self.n_features_in_, self.embedding_dim), self.embedding_dim
+        discriminator = nn.Bilinear(d, d, 1)
+        nn.init.xavier_uniform_(discriminator.weight)
+        nn.init.zeros_(discriminator.bias)
+        encoders = {name: GraphEncoder(dims, activation="prelu") for name in ("adjacency", "diffusion")}
+        return nn.ModuleDict(encoders | {"discriminator": discriminator})
+
+    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
+        self.module_: Any = self._module()
+        s = ppr(graph, self.alpha, self.threshold)
+        whole = (*inputs(graph), sparse.from_scipy(s))
+        size = self.subgraph_nodes
+
+        def loss_at(step: int) -> Tensor:
+            if size is None or size >= graph.n_nodes:
+                return self._loss(whole)
+            nodes = augment.sample_nodes(graph.n_nodes, size, seed=self.seed_, step=step).numpy()
+            return self._loss((*inputs(graph.subgraph(nodes)), sparse.from_scipy(s[nodes][:, nodes])))
+
+        return minimise(
+            self.module_,
+            loss_at,
+            n_steps=self.n_steps,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            patience=self.patience,
+            on_step=on_step,
+        )
+
+    def _loss(self, views: Inputs) -> Tensor:
+        features, a, s = views
+        order = torch.randperm(a.shape[0])
+        by_a, by_s = self.module_["adjacency"], self.module_["diffusion"]
+        # One product for both: a shuffled graph's is the shuffled product.
+        projected1, projected2 = by_a.project(features), by_s.project(features)
+        h1, h2 = by_a.propagate(projected1, a), by_s.propagate(projected2, s)
+        shuffled1, shuffled2 = by_a.propagate(projected1[order], a), by_s.propagate(projected2[order], s)
+        summary1, summary2 = h1.mean(0).sigmoid(), h2.mean(0).sigmoid()
+        positive = torch.cat([self._score(h2, summary1), self._score(h1, summary2)])
+        negative = torch.cat([self._score(shuffled2, summary1), self._score(shuffled1, summary2)])
+        # Binary cross-entropy: softplus(-x) is -log sigmoid(x).
+        return (functional.softplus(-positive).mean() + functional.softplus(negative).mean()) / 2
+
+    def _score(self, h: Tensor, summary: Tensor) -> Tensor:
+        """h' W summary + b for every node; the product with one vector first, not n bilinear forms."""
+        discriminator = self.module_["discriminator"]
+        return h @ (discriminator.weight[0] @ summary) + discriminator.bias
+
+    def _embed(self, graph: Graph) -> Tensor:
+        features, a = inputs(graph)
+        s = sparse.from_scipy(ppr(graph, self.alpha, self.threshold))
+        z: Tensor = self.module_["adjacency"](features, a) + self.module_["diffusion"](features, s)
+        return z
+
+
+def ppr(graph: Graph, alpha: float, threshold: float, *, block: int = 256, tolerance: float = 1e-6) -> sp.csr_array:
+    """Personalised PageRank of every node, sparse (n, n): the series alpha sum_k (1 - alpha)^k A^k, in blocks of rows."""
+    a = augment.normalized(augment.edge_structure(graph))
+    n_terms = int(np.ceil(np.log(tolerance) / np.log(1 - alpha)))
+    transposed, rows = sparse.transpose(a), []
+    for start in range(0, graph.n_nodes, block):
+        size = min(block, graph.n_nodes - start)
+        restart = torch.zeros(graph.n_nodes, size)
+        restart[torch.arange(start, start + size), torch.arange(size)] = alpha
+        x = restart.clone()
+        for _ in range(n_terms):
+            x = sparse.multiply(transposed, x).mul_(1 - alpha).add_(restart)
+        x[x < threshold] = 0
+        rows.append(sp.csr_array(x.T.contiguous().numpy()))
+    return sp.csr_array(sp.vstack(rows))

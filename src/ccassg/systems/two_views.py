@@ -1,0 +1,102 @@
+"""The shared part of GRACE, GCA, BGRL, Graph Barlow Twins and VICReg: two random views, one encoder, a loss."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from ccassg.graph import Graph
+from ccassg.graph.sparse import CSR
+from ccassg.model import augment
+from ccassg.systems.base import Embedder, OnStep
+from ccassg.systems.encoder import GraphEncoder, features_of, inputs
+from ccassg.systems.training import minimise
+
+# One view: what `GraphEncoder` takes, (features, adjacency, kept columns).
+View = tuple[Tensor | CSR, CSR, Tensor | None]
+Rate = float | tuple[float, float]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TwoViewEmbedder(Embedder):
+    """Abstract; a system adds its loss, and its own views if it draws them in another way.
+
+    Parameters
+    ----------
+    hidden_dim, embedding_dim : int
+        Widths of the two layers of the encoder.
+    activation : {"relu", "prelu", "elu", "rrelu"}
+    edge_drop_rate, feature_mask_rate : float, or a pair of floats, one per view
+        Probability that an edge is dropped, and that a feature column is masked, per view and step.
+    n_steps, learning_rate, weight_decay
+        Of Adam.
+    random_state : int, RandomState or None
+        Same seed, same bits.
+    """
+
+    hidden_dim: int = 512
+    embedding_dim: int = 256
+    activation: str = "prelu"
+    edge_drop_rate: Rate = 0.3
+    feature_mask_rate: Rate = 0.3
+    n_steps: int = 200
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-5
+
+    @abstractmethod
+    def _loss(self, views: tuple[View, View], step: int) -> Tensor:
+        """The loss of ``self.module_`` on two views."""
+
+    @property
+    def _encoder(self) -> GraphEncoder:
+        assert isinstance(self.module_["encoder"], GraphEncoder)
+        return self.module_["encoder"]
+
+    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
+        self.module_: Any = self._module()
+        view = self._views(graph)
+        return minimise(
+            self.module_,
+            lambda step: self._loss((view(step, 0), view(step, 1)), step),
+            n_steps=self.n_steps,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            n_warmup_steps=getattr(self, "n_warmup_steps", None),
+            after_step=self._after_step,
+            on_step=on_step,
+        )
+
+    def _embed(self, graph: Graph) -> Tensor:
+        return self._encoder(*inputs(graph))
+
+    def _after_step(self, step: int) -> None:
+        """Whatever is not done by the optimizer; nothing here."""
+
+    def _views(self, graph: Graph) -> Callable[[int, int], View]:
+        """The function from (step, 0 or 1) to a view."""
+        features, edges = features_of(graph), augment.edge_structure(graph)
+        edge_rates, column_rates = pair(self.edge_drop_rate), pair(self.feature_mask_rate)
+
+        def view(step: int, v: int) -> View:
+            a, _ = augment.drop_edges(edges, edge_rates[v], seed=self.seed_, step=step, view=v)
+            keep = augment.mask_features(graph.n_features, column_rates[v], seed=self.seed_, step=step, view=v)
+            return features, a, keep
+
+        return view
+
+    def _new_encoder(self, **options: Any) -> GraphEncoder:
+        dims = (self.n_features_in_, self.hidden_dim, self.embedding_dim)
+        return GraphEncoder(dims, activation=self.activation, **options)
+
+    @abstractmethod
+    def _module(self) -> nn.ModuleDict:
+        """New modules by name; "encoder" is the one that embeds."""
+
+
+def pair(rate: Rate) -> tuple[float, float]:
+    """One rate per view."""
+    return (rate[0], rate[1]) if isinstance(rate, (tuple, list)) else (rate, rate)

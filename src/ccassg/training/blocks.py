@@ -1,0 +1,183 @@
+"""Embed a graph layer by layer and block by block: no more than a block of activations is in memory beside the result.
+
+What a layer leaves to the next lies in memory if it is small and in a temporary file otherwise; features, edges and the result
+may lie on disk as well. The numbers are those of `ccassg.training.loop.embed`, to float32 rounding.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ccassg.graph import Array, Graph, sparse
+from ccassg.graph.sparse import CSR
+from ccassg.io.atomic import atomic_path
+from ccassg.io.store import release
+from ccassg.model.encoder import Encoder, Joined, parts_of
+from ccassg.training.batches import Rows, neighbours, rows_of_features
+
+BLOCK = 65_536
+# Activations up to this size stay in memory.
+SPILL_FROM = 2**28
+
+
+@torch.no_grad()
+def embed_blocks(
+    encoder: Encoder | Joined, graph: Graph, out: str | os.PathLike[str] | Array | None = None, *, block: int = BLOCK
+) -> Array:
+    """Embeddings of the graph as it is.
+
+    Parameters
+    ----------
+    encoder : Encoder or Joined
+    graph : Graph
+        With features; its arrays may lie in a store.
+    out : path or float32 array of shape (n, d), optional
+        Where to put the result: a ``.npy`` file to make, which then comes back memory-mapped, or an array.
+    block : int
+        Nodes at a time.
+
+    Returns
+    -------
+    float32 array of shape (n, d)
+    """
+    if block < 1:
+        raise ValueError(f"block must be at least 1, got {block}")
+    shape = (graph.n_nodes, encoder.dims[-1])
+    encoder.eval()
+    if out is None:
+        out = np.empty(shape, np.float32)
+    if isinstance(out, np.ndarray):
+        if out.shape != shape or out.dtype != np.float32:
+            raise ValueError(f"out must be float32 of shape {shape}, got {out.dtype} of shape {out.shape}")
+        _embed_parts(encoder, graph, out, block, None)
+        return out
+    target = Path(out)
+    with atomic_path(target) as temporary:
+        mapped = np.lib.format.open_memmap(temporary, "w+", np.float32, shape)
+        with open(temporary, "r+b") as file:
+            _reserve(file.fileno(), temporary.stat().st_size)
+        _embed_parts(encoder, graph, mapped, block, target.absolute().parent)
+        mapped.flush()
+        del mapped
+    return np.load(target, mmap_mode="r+")
+
+
+def _embed_parts(encoder: Encoder | Joined, graph: Graph, out: Array, block: int, folder: Path | None) -> None:
+    """Each encoder into its own columns of ``out``."""
+    start = 0
+    for part in parts_of(encoder):
+        stop = start + part.dims[-1]
+        _embed_into(part, graph, out[:, start:stop], block, folder)
+        start = stop
+
+
+def _embed_into(encoder: Encoder, graph: Graph, out: Array, block: int, folder: Path | None) -> None:
+    """Layer after layer, the last one into ``out``."""
+    h: Tensor | Rows = rows_of_features(graph)
+    held: Any = graph.features  # the array behind ``h``
+    aggregation = _Aggregation(graph) if encoder.n_hops else None
+    spans = [(start, min(start + block, graph.n_nodes)) for start in range(0, graph.n_nodes, block)]
+    last = len(encoder.weights) - 1
+    with contextlib.ExitStack() as files:
+        for i, weight in enumerate(encoder.weights):
+            result = out if i == last else files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
+            n_hops = encoder.propagate + (encoder.extra_hops if i == last else 0)
+            # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
+            multiply_first = isinstance(h, Rows) or weight.shape[0] > weight.shape[1]
+            if n_hops and multiply_first:
+                product = files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
+                for start, stop in spans:
+                    product[start:stop] = _times(_rows(h, start, stop), weight).cpu()
+                    _forget(held, product)
+                h, held = torch.from_numpy(product), product
+            for _ in range(n_hops - 1):
+                assert aggregation is not None
+                assert isinstance(h, Tensor)
+                further = files.enter_context(_scratch((graph.n_nodes, h.shape[1]), folder))
+                for start, stop in spans:
+                    further[start:stop] = aggregation(h, start, stop)
+                    _forget(held, further, graph.indices)
+                h, held = torch.from_numpy(further), further
+            for start, stop in spans:
+                if aggregation is None or not n_hops:
+                    rows = _times(_rows(h, start, stop), weight)
+                elif multiply_first:
+                    rows = aggregation(h, start, stop).to(weight.device)
+                else:
+                    rows = _times(aggregation(h, start, stop), weight)
+                rows += encoder.biases[i]
+                if i < last:
+                    rows = (encoder.norms[i](rows) if encoder.norms else rows).relu_()
+                result[start:stop] = rows.cpu()
+                _forget(held, result, graph.indices)
+            h, held = torch.from_numpy(result), result
+
+
+class _Aggregation:
+    """Rows of the normalised adjacency, with self-loops, times a matrix."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.received, sent = neighbours(graph)
+        self.left, self.right = (_degrees(rows, graph.n_nodes).rsqrt_() for rows in (self.received, sent))
+
+    def __call__(self, h: Any, start: int, stop: int) -> Tensor:
+        nodes = torch.arange(start, stop)
+        rows = self.received.rows(nodes)
+        values = rows.values if rows.values.numel() else torch.ones(rows.nnz)
+        a = sparse.add_self_loops(CSR(rows.indptr, rows.indices.long(), values, rows.shape))
+        a.indices[a.indptr[1:] - 1] = nodes
+        values = a.values * (self.left[start + sparse.row_ids(a)] * self.right[a.indices])
+        return sparse.multiply(a.with_values(values), h)
+
+
+def _degrees(rows: Rows, n: int) -> Tensor:
+    """Sum of the weights of every row, and 1 for its self-loop, shape (n,)."""
+    if rows.weights is None:
+        return (rows.indptr.diff() + 1).float()
+    sums = torch.ones(n)
+    for start in range(0, n, BLOCK):
+        nodes = torch.arange(start, min(start + BLOCK, n))
+        sums[nodes] += sparse.row_sums(rows.rows(nodes))
+    return sums
+
+
+def _rows(h: Tensor | Rows, start: int, stop: int) -> Tensor | CSR:
+    return h[start:stop] if isinstance(h, Tensor) else h.rows(torch.arange(start, stop))
+
+
+def _times(rows: Tensor | CSR, weight: Tensor) -> Tensor:
+    """Rows times a weight, on the weight's device."""
+    rows = rows.to(weight.device)
+    return sparse.multiply(rows, weight) if isinstance(rows, CSR) else rows @ weight
+
+
+def _forget(*arrays: Any) -> None:
+    """Keep pages of mapped files out of this process once a block is done."""
+    for array in arrays:
+        release(array)
+
+
+@contextlib.contextmanager
+def _scratch(shape: tuple[int, int], folder: Path | None) -> Iterator[Array]:
+    """A float32 array, in memory if it is small and in a temporary file otherwise."""
+    if 4 * shape[0] * shape[1] <= SPILL_FROM:
+        yield np.empty(shape, np.float32)
+        return
+    with tempfile.TemporaryFile(dir=folder) as file:
+        _reserve(file.fileno(), 4 * shape[0] * shape[1])
+        yield np.memmap(file, np.float32, "w+", shape=shape)
+
+
+def _reserve(file: int, n_bytes: int) -> None:
+    """Take the room on the disk at once: writing to a mapped file on a full one ends the process without a word."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, n_bytes)

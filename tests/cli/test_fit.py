@@ -1,0 +1,452 @@
+"""From files to embeddings, as a new user would: fit, embed, evaluate, similar, report."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ccassg.io.embeddings import read_embeddings
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Two communities of string ids, with features and labels, as CSV."""
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    group = np.arange(60) % 2
+    edges = [(i, j) for i in range(60) for j in range(i) if rng.random() < (0.2 if group[i] == group[j] else 0.02)]
+    (folder / "edges.csv").write_text("source,target\n" + "".join(f"n{i},n{j}\n" for i, j in edges))
+    rows = [
+        f"n{i},{x[0]:.4f},{x[1]:.4f},{x[2]:.4f},{'red' if group[i] else 'blue'}\n"
+        for i in range(60)
+        for x in [rng.normal(size=3) + group[i]]
+    ]
+    (folder / "nodes.csv").write_text("id,a,b,c,label\n" + "".join(rows))
+    return folder
+
+
+QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
+
+
+@pytest.fixture(scope="module")
+def model(files, tmp_path_factory):
+    import sys
+
+    from ccassg.cli import main
+
+    folder = tmp_path_factory.mktemp("model") / "m"
+    arguments = ["ccassg", "fit", files / "edges.csv", "--features", files / "nodes.csv", "-o", folder, *QUICK]
+    before, sys.argv = sys.argv, [str(argument) for argument in arguments]
+    try:
+        with pytest.raises(SystemExit) as stop:
+            main()
+    finally:
+        sys.argv = before
+    assert not stop.value.code
+    return folder
+
+
+def test_fit_writes_the_users_ids_in_the_users_order(model):
+    z, ids = read_embeddings(model / "embedding.parquet")
+    assert ids.tolist() == [f"n{i}" for i in range(60)]
+    assert z.shape == (60, 3)
+    names = {path.name for path in model.iterdir()}
+    assert names == {"model.safetensors", "config.json", "README.md", "embedding.parquet", "nodes.parquet", "run.json"}
+    record = json.loads((model / "run.json").read_text())
+    assert record["feature_names"] == ["a", "b", "c"]
+    assert record["provenance"]["versions"]["torch"]
+
+
+def test_embed_gives_the_same_rows(program, files, model, tmp_path):
+    for name in ("z.parquet", "z.csv", "z.npy", "z.txt"):
+        code, out, _ = program(
+            "embed", model, files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / name
+        )
+        assert code == 0, out
+        z, ids = read_embeddings(tmp_path / name)
+        np.testing.assert_allclose(z, read_embeddings(model / "embedding.parquet")[0], rtol=1e-5)
+        assert ids.tolist()[0] == "n0"
+
+
+@pytest.mark.parametrize("encoder", ["gcn", "joined"])
+def test_a_store_is_embedded_in_blocks(program, files, tmp_path, monkeypatch, encoder):
+    from ccassg import CCASSG, estimator
+    from ccassg.io.store import open_store
+
+    blockwise = []
+    whole = estimator.embed_blocks
+    monkeypatch.setattr(estimator, "embed_blocks", lambda *given: blockwise.append(1) or whole(*given, block=7))
+    code, _, err = program(
+        "convert", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "s", "--parts", 2
+    )
+    assert code == 0, err
+    settings = ("-s", f"encoder={encoder}", "-s", "embedding_dim=9", "-s", "n_steps=3")
+    code, out, err = program("fit", tmp_path / "s", "-o", tmp_path / "m", *settings)
+    assert code == 0, (out, err)
+    graph, model = open_store(tmp_path / "s"), CCASSG.load(tmp_path / "m")
+    expected = model.transform(graph)
+    for name in ("z.parquet", "z.csv", "z.npy", "z.txt", "z.h5ad"):
+        code, _, err = program("embed", tmp_path / "m", tmp_path / "s", "-o", tmp_path / name)
+        assert code == 0, err
+    assert len(blockwise) == 6
+    for path in (tmp_path / "m" / "embedding.parquet", *tmp_path.glob("z.*[!n]")):
+        z, ids = read_embeddings(path)
+        np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-5)
+        assert ids.tolist() == graph.ids.tolist()
+        assert len(set(ids.tolist())) == 60
+    assert not [*tmp_path.glob(".ccassg*"), *(tmp_path / "m").glob(".ccassg*")]
+
+
+@pytest.fixture
+def stored(program, files, tmp_path):
+    code, _, err = program("convert", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "s")
+    assert code == 0, err
+    return tmp_path / "s"
+
+
+def test_options_that_a_store_cannot_heed_are_refused(program, stored, files, tmp_path):
+    for option in (
+        ("--labels", files / "nodes.csv"),
+        ("--directed",),
+        ("--scale",),
+        ("--source", "a"),
+        ("-f", files / "nodes.csv"),
+    ):
+        code, _, err = program("fit", stored, "-o", tmp_path / "m", *option)
+        assert code == 2
+        name = "--features" if option[0] == "-f" else option[0]
+        assert f"leave {name} out here" in err
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_store_of_other_features_is_refused(program, stored, model, tmp_path):
+    assert program("embed", model, stored, "-o", tmp_path / "z.csv")[0] == 0
+    (tmp_path / "edges.csv").write_text("source,target\nx,y\ny,z\n")
+    for head, how in (("id,c,b,a", "column 1 is 'c', not 'a'"), ("id,a,b,c,d", "4 instead of 3")):
+        rows = "".join(f"{name}{',0.5' * head.count(',')}\n" for name in "xyz")
+        (tmp_path / "nodes.csv").write_text(f"{head}\n{rows}")
+        files = (tmp_path / "edges.csv", "-f", tmp_path / "nodes.csv")
+        assert program("convert", *files, "-o", tmp_path / "other", "--overwrite")[0] == 0
+        code, _, err = program("embed", model, tmp_path / "other", "-o", tmp_path / "z.csv")
+        assert code == 2
+        assert f"are not those of the model: {how}" in err
+
+
+def test_a_large_store_is_read_against_its_hashes(program, stored, model, tmp_path, monkeypatch):
+    from ccassg.io import store
+
+    monkeypatch.setattr(store, "ALWAYS_VERIFY", 0)
+    indices = np.load(stored / "indices.npy", mmap_mode="r+")
+    indices[5] = 2_000_000_000
+    indices.flush()
+    for command in (("fit", stored, "-o", tmp_path / "m"), ("embed", model, stored, "-o", tmp_path / "z.csv")):
+        code, _, err = program(*command)
+        assert code == 2
+        assert "indices.npy was altered: its hash differs" in err
+    (stored / "manifest.json").unlink()
+    code, _, err = program("fit", stored, "-o", tmp_path / "m")
+    assert code == 2
+    assert "there is no manifest.json in it" in err
+
+
+def test_a_store_remembers_that_its_features_were_made_from_the_edges(program, files, tmp_path):
+    assert program("convert", files / "edges.csv", "-o", tmp_path / "s")[0] == 0
+    assert program("fit", tmp_path / "s", "-o", tmp_path / "m", *QUICK)[0] == 0
+    assert json.loads((tmp_path / "m" / "run.json").read_text())["structural"]
+
+
+def test_another_method_embeds_a_store_at_once(program, files, tmp_path):
+    program("convert", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "s")
+    code, out, err = program("fit", tmp_path / "s", "-o", tmp_path / "m", "--method", "raw-features")
+    assert code == 0, (out, err)
+    assert read_embeddings(tmp_path / "m" / "embedding.parquet")[0].shape == (60, 3)
+
+
+def test_embed_new_nodes(program, model, tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\nx,y\ny,z\n")
+    (tmp_path / "nodes.csv").write_text("id,c,b,a\nx,0,1,0\ny,1,1,1\nz,0,0,0\n")  # columns in another order
+    code, out, err = program(
+        "embed", model, tmp_path / "edges.csv", "-f", tmp_path / "nodes.csv", "-o", tmp_path / "z.csv"
+    )
+    assert code == 0, (out, err)
+    assert read_embeddings(tmp_path / "z.csv")[1].tolist() == ["x", "y", "z"]
+
+
+@pytest.fixture
+def uneven(tmp_path, files):
+    """The same graph with a year, a category and a share: --features and the options that fit it."""
+    rows = [row.split(",") for row in (files / "nodes.csv").read_text().split()[1:]]
+    text = "".join(f"{id},{2000 + 10 * float(a):.0f},{b},{kind}\n" for id, a, b, _, kind in rows)
+    (tmp_path / "uneven.csv").write_text("id,year,share,kind\n" + text)
+    return files / "edges.csv", "-f", tmp_path / "uneven.csv"
+
+
+@pytest.mark.parametrize("through", ["table", "npy"])
+def test_scaled_features_are_scaled_alike_for_new_nodes(program, uneven, tmp_path, through):
+    from ccassg import CCASSG
+    from ccassg.io.graphs import read_graph
+
+    code, out, _ = program("fit", *uneven, "-o", tmp_path / "plain", *QUICK)
+    assert code == 0
+    assert "unless you bring them to one scale (--scale)" in out
+    known = read_graph(uneven[0], uneven[2], scale=True)
+    if through == "npy":
+        np.save(tmp_path / "x.npy", read_graph(uneven[0], uneven[2]).graph.features)
+        (tmp_path / "ids.txt").write_text("".join(f"{name}\n" for name in known.graph.node_ids))
+        uneven = (uneven[0], "-f", tmp_path / "x.npy", "--ids", tmp_path / "ids.txt")
+    code, out, err = program("fit", *uneven, "--scale", "-o", tmp_path / "m", *QUICK)
+    assert code == 0, err
+    assert "one scale" not in out
+    record = json.loads((tmp_path / "m" / "run.json").read_text())
+    if through == "table":
+        assert record["scaling"] == {name: list(part) for name, part in known.scaling._asdict().items()}
+        assert record["scaling"]["deviations"][2:] == [1, 1]  # a category
+    assert program("embed", tmp_path / "m", *uneven, "-o", tmp_path / "z.parquet")[0] == 0
+    z = read_embeddings(tmp_path / "z.parquet")[0]
+    assert (z == read_embeddings(tmp_path / "m" / "embedding.parquet")[0]).all()
+    if through == "npy":
+        return
+    # Two nodes alone, far from those of training: by their own numbers they would be others.
+    (tmp_path / "e.csv").write_text("source,target\nx,y\n")
+    (tmp_path / "n.csv").write_text("id,share,kind,year\nx,1,red,2030\ny,2,blue,2040\n")
+    new = (tmp_path / "e.csv", "-f", tmp_path / "n.csv")
+    assert program("embed", tmp_path / "m", *new, "-o", tmp_path / "new.parquet")[0] == 0
+    x = read_graph(new[0], new[2], like=known.feature_names, scale=known.scaling).graph
+    means, deviations = np.array(known.scaling)
+    np.testing.assert_allclose(x.features, ([[2030, 1, 0, 1], [2040, 2, 1, 0]] - means) / deviations, rtol=1e-6)
+    expected = CCASSG.load(tmp_path / "m").transform(x)
+    assert (read_embeddings(tmp_path / "new.parquet")[0] == expected).all()
+
+
+def test_a_scaled_store_and_its_model(program, uneven, files, tmp_path):
+    assert program("convert", *uneven, "--scale", "-o", tmp_path / "s")[0] == 0
+    assert program("convert", *uneven, "-o", tmp_path / "raw")[0] == 0
+    assert program("fit", tmp_path / "s", "-o", tmp_path / "m", *QUICK)[0] == 0
+    z = read_embeddings(tmp_path / "m" / "embedding.parquet")[0]
+    for graph in ((tmp_path / "s",), uneven):
+        code, _, err = program("embed", tmp_path / "m", *graph, "-o", tmp_path / "z.parquet")
+        assert code == 0, err
+        np.testing.assert_allclose(read_embeddings(tmp_path / "z.parquet")[0], z, rtol=1e-4, atol=1e-5)
+    assert program("fit", tmp_path / "raw", "-o", tmp_path / "unscaled", *QUICK)[0] == 0
+    for model, store in (("m", "raw"), ("unscaled", "s")):
+        code, _, err = program("embed", tmp_path / model, tmp_path / store, "-o", tmp_path / "z.parquet")
+        assert code == 2
+        assert "are not scaled as those of the model; embed the files it was made from" in err
+
+
+def test_a_forged_scaling_is_refused(program, uneven, tmp_path):
+    assert program("fit", *uneven, "--scale", "-o", tmp_path / "m", *QUICK)[0] == 0
+    record = json.loads((tmp_path / "m" / "run.json").read_text())
+    for means, sentence in (
+        (
+            [0, 0, 0, float("nan")],
+            "run.json cannot be read: scaling must hold finite numbers, got 'nan' among its means",
+        ),
+        ([0], "run.json cannot be read: scaling must hold 4 means, one per feature, got 1"),
+        ([1e308] * 4, "must be finite 32-bit numbers"),
+    ):
+        record["scaling"]["means"] = means
+        (tmp_path / "m" / "run.json").write_text(json.dumps(record))
+        code, _, err = program("embed", tmp_path / "m", *uneven, "-o", tmp_path / "z.parquet")
+        assert code == 2
+        assert sentence in err
+        assert "Traceback" not in err
+    assert not (tmp_path / "z.parquet").exists()
+
+
+def test_a_dataset_is_not_scaled(program, tmp_path):
+    code, _, err = program("fit", "cora", "--scale", "-o", tmp_path / "m")
+    assert code == 2
+    assert "leave --scale out" in err
+
+
+def test_evaluate_with_and_without_labels(program, model, files, tmp_path):
+    code, out, _ = program("evaluate", model, "--seeds", 2, "--json", tmp_path / "e.json")
+    assert code == 0
+    assert "linear probe" in out
+    assert "NMI" in out
+    result = json.loads((tmp_path / "e.json").read_text())
+    assert len(result["probe"]["accuracies"]) == 2
+    code, out, _ = program("evaluate", model / "embedding.parquet")
+    assert code == 0
+    assert "no labels were given" in out
+    code, with_file, _ = program("evaluate", model / "embedding.parquet", "--labels", files / "nodes.csv", "--seeds", 2)
+    assert code == 0
+    assert "linear probe" in with_file
+
+
+def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text((files / "nodes.csv").read_text().replace(",label", ",team", 1))
+    code, out, _ = program("fit", files / "edges.csv", "--features", nodes, "-o", tmp_path / "m", *QUICK)
+    assert code == 0
+    assert "took the values of 'team' (2) as features" in out
+    judging = ("--labels", nodes, "--label-column", "team", "--seeds", 1)
+    code, out, _ = program("evaluate", tmp_path / "m", *judging)
+    assert code == 0
+    assert "warning: 'team' was a feature of this model" in out
+    again = ("fit", files / "edges.csv", "--features", nodes, "--label-column", "team", "-o", tmp_path / "n", *QUICK)
+    assert program(*again)[0] == 0
+    assert "was a feature" not in program("evaluate", tmp_path / "n", *judging)[1]
+
+
+def test_similar(program, model):
+    code, out, _ = program("similar", model, "n7", "-k", 3)
+    assert code == 0
+    assert len(out.strip().splitlines()) == 4
+    assert "red" in out or "blue" in out
+    code, _, err = program("similar", model, "nobody")
+    assert code == 2
+    assert "no node 'nobody'; ids look like n0, n1, n2" in err
+
+
+def test_report(program, model, tmp_path):
+    code, out, _ = program("report", model, "-o", tmp_path / "page.html", "--seeds", 1)
+    assert code == 0, out
+    text = (tmp_path / "page.html").read_text()
+    assert "n59" in text
+    assert text.lower().startswith("<!doctype html>")
+
+
+def test_another_method(program, files, tmp_path):
+    code, out, err = program(
+        "fit", files / "edges.csv", "-f", files / "nodes.csv", "-o", tmp_path / "m", "--method", "propagated-features"
+    )
+    assert code == 0, (out, err)
+    assert (
+        program("embed", tmp_path / "m", files / "edges.csv", "-f", files / "nodes.csv", "-o", tmp_path / "z.csv")[0]
+        == 0
+    )
+    code, _, err = program(
+        "fit", files / "edges.csv", "-f", files / "nodes.csv", "-o", tmp_path / "m", "--method", "gcn"
+    )
+    assert code == 2
+    assert "makes no embedding" in err
+
+
+def test_without_features_says_so(program, files, tmp_path):
+    code, out, _ = program("fit", files / "edges.csv", "-o", tmp_path / "m", *QUICK)
+    assert code == 0
+    assert "no features were given: made" in out
+
+
+def test_tensorboard_log(program, files, tmp_path):
+    pytest.importorskip("tensorboard")
+    log = tmp_path / "log"
+    code, _, err = program("fit", files, "-o", tmp_path / "m", "--tensorboard", log, *QUICK)
+    assert code == 0, err
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(log))
+    events.Reload()
+    assert len(events.Scalars("loss")) == 5
+    assert {"loss", "invariance", "decorrelation"} <= set(events.Tags()["scalars"])
+
+
+def test_settings_are_listed_from_the_class(program):
+    code, out, _ = program("settings")
+    assert code == 0
+    assert "decorrelation" in out
+    assert "trade-off" in out
+
+
+def test_version(program):
+    code, out, _ = program("--version")
+    assert code == 0
+    assert out.startswith("ccassg ")
+    assert {"python", "torch", "numpy", "pyarrow"} < {line.split()[0] for line in out.splitlines()}
+
+
+BAD = [
+    (("fit", "nowhere.csv", "-o", "m"), "neither a file or folder here nor a dataset"),
+    (("fit", "cora", "-o", "m", "--method", "magic"), "no method 'magic'"),
+    (("fit", "cora", "-o", "m", "--set", "n_steps"), "NAME=VALUE"),
+    (("fit", "cora", "-o", "m", "--set", "colour=red"), "colour"),
+    (("fit", "cora", "-o", "m", "--set", "edge_drop_rate=1.5"), "edge_drop_rate must be in [0, 1), got 1.5"),
+    (("fit", "cora", "-o", "m", "--preset", "corra"), "no preset"),
+    (("fit", "cora"), "Missing option"),
+    (("embed", "nothing", "cora", "-o", "z.csv"), "holds no model"),
+    (("evaluate", "nothing"), "nothing: there is no such file or folder"),
+    (("evaluate", "nothing.parquet"), "nothing.parquet: there is no such file or folder"),
+    (("similar", "nothing", "p7"), "there is no such file or folder"),
+    (("fit", "cora", "-o", "m", "--device", "gpu"), "device 'gpu' cannot be used"),
+    (("report", "nothing"), "holds no run"),
+    (("bench", "--datasets", "mars"), "no dataset 'mars'"),
+    (("dance",), "No such command 'dance'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_is_one_sentence_and_exit_code_2(program, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = program(*arguments)
+    assert code == 2
+    assert message in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+EDGES = "source,target\na,b\nb,c\nc,a\n"
+TABLE = "id,age,size\na,1,2\nb,2,3\nc,4,5\n"
+BAD_FILES = {
+    "an unknown id": (EDGES + "c,zoe\n", TABLE, (), "nodes.csv lacks 1 of the 4 nodes that edges.csv names (first 'zoe'), as in line 5; add their rows"),
+    "features for half": (EDGES, "id,age\na,1\n", (), "nodes.csv lacks 2 of the 3 nodes that edges.csv names (first 'b', 'c'), as in line 2"),
+    "no common id": (EDGES, "id,age\nx,1\ny,2\n", (), "check --id-column, --source and --target"),
+    "a missing column": (EDGES, TABLE, ("--source", "from", "--target", "to"), "no column 'from' for the sources of the edges; it has 'source', 'target' (--source names the column)"),
+    "a missing label": (EDGES, TABLE, ("--label-column", "topic"), "(--label-column names the column)"),
+    "a missing feature": (EDGES, TABLE, ("--feature-columns", "age,width"), "no column 'width' for the features"),
+    "a ragged row": ("source,target\na,b\nb,c,d\n", TABLE, (), "edges.csv, line 3: 3 columns where the first line has 2"),
+    "mixed types": (EDGES, TABLE.replace("b,2", "b,two"), (), "column 'age', line 3: 'two' among numbers; mend the value or leave the column out (--feature-columns lists the columns to use)"),
+    "free text": (EDGES, "id,bio\n" + "".join(f"{i},{i * 70}\n" for i in "abc"), (), "with --text hash, or leave it out (--feature-columns"),
+    "not a number": (EDGES, TABLE.replace("b,2", "b,nan"), (), "column 'age', line 3: no value where a number must be (empty or NaN)"),
+    "an empty file": ("", TABLE, (), "edges.csv is empty (0 bytes)"),
+    "a header only": ("source,target\n", TABLE, (), "edges.csv has column names but no rows"),
+    "a bad weight": (EDGES.replace("\n", ",x\n").replace("target,x", "target,weight"), TABLE, (), "column 'weight', line 2: 'x'"),
+    "another encoding": ("source,target\né,b\n".encode("latin-1"), TABLE, (), "line 2: not utf-8 text; save the file as UTF-8, or name its encoding (for example --encoding latin-1)"),
+    "no such encoding": (EDGES, TABLE, ("--encoding", "martian"), "martian"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_file_is_one_sentence_in_the_terms_of_the_program(program, tmp_path, monkeypatch, case):
+    edges, nodes, options, message = BAD_FILES[case]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_bytes(edges if isinstance(edges, bytes) else edges.encode())
+    (tmp_path / "nodes.csv").write_text(nodes)
+    code, _, err = program("fit", "edges.csv", "--features", "nodes.csv", "-o", "m", *QUICK, *options)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "m").exists()
+
+
+def test_columns_and_encoding_by_option(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_bytes("source,target\né,b\nb,c\n".encode("latin-1"))
+    (tmp_path / "nodes.csv").write_bytes("id,age,size,bio\né,1,2,x\nb,2,3,y\nc,4,5,z\n".encode("latin-1"))
+    files = ("edges.csv", "--features", "nodes.csv", "--encoding", "latin-1")
+    assert program("fit", *files, "-o", "m", *QUICK, "--feature-columns", "age, size")[0] == 0
+    assert json.loads((tmp_path / "m" / "run.json").read_text())["feature_names"] == ["age", "size"]
+    assert program("embed", "m", *files, "-o", "z.csv")[0] == 0
+    assert read_embeddings(tmp_path / "z.csv")[1].tolist() == ["é", "b", "c"]
+
+
+def test_embedding_without_the_features_of_training_says_what_is_missing(program, files, model, tmp_path):
+    code, _, err = program("embed", model, files / "edges.csv", "-o", tmp_path / "z.csv")
+    assert code == 2
+    assert "was trained with 3; give those of its nodes (--features)" in err
+
+
+def test_messages_of_the_library_in_the_terms_of_the_program():
+    from ccassg.cli.app import as_options
+
+    assert as_options("name it with `label_column`") == "name it with --label-column"
+    assert as_options("pass `weight=3`, `directed=True`") == "pass --weight 3, --directed"
+    assert as_options("`encoding='latin-1'`: 'a `b c`'") == "--encoding latin-1: 'a `b c`'"
+
+
+def test_pairs_and_text_in_settings():
+    from ccassg.run import parse_settings
+
+    assert parse_settings(["a=1", "b=0.5", "c=0.1,0.2", "d=gcn", "e=true", "f=None"]) == {
+        "a": 1, "b": 0.5, "c": (0.1, 0.2), "d": "gcn", "e": True, "f": None,
+    }  # fmt: skip

@@ -1,0 +1,141 @@
+"""Numeric columns on one scale: by hand, for new nodes, in pieces, and what is refused."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+from ccassg.graph import scaling
+from ccassg.graph.scaling import Scaling, check_scaling
+from ccassg.io.graphs import read_graph
+
+ROOT = np.float32(1.5**0.5)
+
+
+@pytest.fixture
+def edges(write):
+    return write("edges.csv", "source,target\n0,1\n1,2\n")
+
+
+def test_a_table_by_hand(edges, write):
+    nodes = write("nodes.csv", "id,year,kind,same,share\n0,2000,x,0.1,1\n1,2001,y,0.1,3\n2,2002,x,0.1,3.5\n")
+    found = read_graph(edges, nodes, scale=True)
+    assert found.feature_names == ("year", "kind=x", "kind=y", "same", "share")
+    assert found.scaling.means == (2001.0, 0.0, 0.0, float(np.float32(0.1)), 2.5)
+    assert found.scaling.deviations == pytest.approx(((2 / 3) ** 0.5, 1, 1, 0, (3.5 / 3) ** 0.5), rel=1e-15)
+    x = found.graph.features
+    assert x.dtype == np.float32
+    assert x[:, :4].tolist() == [[-ROOT, 1, 0, 0], [0, 0, 1, 0], [ROOT, 1, 0, 0]]
+    np.testing.assert_allclose(x[:, 4], np.array([-1.5, 0.5, 1]) / (3.5 / 3) ** 0.5, rtol=1e-6)
+    assert not any("in size" in note for note in found.notes)
+    plain = read_graph(edges, nodes)
+    assert plain.scaling is None
+    assert plain.graph.features[:, 0].tolist() == [2000, 2001, 2002]
+
+
+def test_new_nodes_get_the_numbers_of_training(edges, write):
+    known = read_graph(edges, write("nodes.csv", "id,year,kind,same\n0,2000,x,5\n1,2001,y,5\n2,2002,x,5\n"), scale=True)
+    # Columns in another order, one more than in training, and what was constant is not.
+    nodes = write("new.csv", "id,kind,other,same,year\n0,y,9,7,2002\n1,y,9,5,2010\n2,x,9,6,2001\n")
+    new = read_graph(edges, nodes, like=known.feature_names, scale=known.scaling)
+    assert new.scaling == known.scaling
+    np.testing.assert_allclose(
+        new.graph.features, [[ROOT, 0, 1, 0], [9 * ROOT, 0, 1, 0], [0, 1, 0, 0]], rtol=1e-6, atol=0
+    )
+    with pytest.raises(ValueError, match="give the `scaling` of the graph trained on"):
+        read_graph(edges, nodes, like=known.feature_names, scale=True)
+    with pytest.raises(ValueError, match="has 4 features, but means and deviations are known for 1"):
+        read_graph(edges, nodes, like=known.feature_names, scale=Scaling((0.0,), (1.0,)))
+    with pytest.raises(ValueError, match="scale must be True, False or"):
+        read_graph(edges, nodes, scale="yes")
+
+
+def test_matrices_and_lists(edges, tmp_path):
+    raw = np.array([[1.0, 7, 1000], [2, 7, 3000], [3, 7, 2000]])
+    expected = [[-ROOT, 0, -ROOT], [0, 0, ROOT], [ROOT, 0, 0]]
+    np.save(tmp_path / "x.npy", raw)
+    found = read_graph(edges, tmp_path / "x.npy", scale=True)
+    assert found.graph.features.tolist() == expected
+    assert (np.load(tmp_path / "x.npy") == raw).all()
+    np.save(tmp_path / "new.npy", raw[::-1] + np.array([0, 1, 0]))
+    new = read_graph(edges, tmp_path / "new.npy", scale=found.scaling)
+    assert new.graph.features.tolist() == expected[::-1]
+    np.save(tmp_path / "narrow.npy", raw[:, :2])
+    with pytest.raises(ValueError, match=r"narrow\.npy has 2 features, but means and deviations are known for 3"):
+        read_graph(edges, tmp_path / "narrow.npy", scale=found.scaling)
+    pq.write_table(pa.table({"id": [0, 1, 2], "v": raw.tolist()}), tmp_path / "x.parquet")
+    listed = read_graph(edges, tmp_path / "x.parquet", scale=True)
+    assert listed.graph.features.tolist() == expected
+    assert listed.scaling == found.scaling
+
+
+def test_sparse_matrices_and_features_made_from_edges_stay(edges, tmp_path):
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array(np.diag([1.0, 2, 3])))
+    found = read_graph(edges, tmp_path / "x.npz", scale=True)
+    assert found.scaling is None
+    assert sp.issparse(found.graph.features)
+    assert found.graph.features.diagonal().tolist() == [1, 2, 3]
+    assert f"{tmp_path / 'x.npz'} is sparse and stays as it is; `scale` is for dense columns" in found.notes
+    with pytest.raises(ValueError, match="is sparse, but the features used in training were dense and scaled"):
+        read_graph(edges, tmp_path / "x.npz", scale=Scaling((0.0,) * 3, (1.0,) * 3))
+    bare = read_graph(edges, scale=True, n_components=0)
+    assert bare.scaling is None
+    assert (bare.graph.features == read_graph(edges, n_components=0).graph.features).all()
+
+
+def test_numbers_beside_many_categories_are_scaled_in_a_sparse_matrix(write):
+    n = 200
+    edges = write("e.csv", "source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(n - 1)))
+    nodes = write("n.csv", "id,year,kind\n" + "".join(f"{i},{1900 + i},k{i % 90}\n" for i in range(n)))
+    found = read_graph(edges, nodes, scale=True)
+    x = found.graph.features
+    assert sp.issparse(x)
+    years = np.arange(n) + 1900
+    np.testing.assert_allclose(x[:, [0]].toarray().ravel(), (years - years.mean()) / years.std(), rtol=1e-5)
+    assert (x[:, 1:].sum(axis=1) == 1).all()
+    again = read_graph(edges, nodes, like=found.feature_names, scale=found.scaling).graph.features
+    assert (again != x).nnz == 0
+
+
+def test_pieces_give_what_the_whole_gives(monkeypatch):
+    matrix = (np.random.default_rng(0).normal(size=(501, 3)) * [1, 1e3, 1e-3] + [0, 1e5, 1]).astype(np.float32)
+    matrix[:, 1] = 0.1
+    dense = matrix.astype(np.float64)
+    monkeypatch.setattr(scaling, "CHUNK_ENTRIES", 100)
+    means, deviations = scaling.measure(matrix)
+    np.testing.assert_allclose(means, dense.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(deviations[[0, 2]], dense.std(axis=0)[[0, 2]], rtol=1e-12)
+    assert (means[1], deviations[1]) == (matrix[0, 1], 0)
+    scaling.apply(matrix, means, deviations)
+    assert (matrix[:, 1] == 0).all()
+    np.testing.assert_allclose(matrix[:, [0, 2]].std(axis=0), 1, rtol=1e-5)
+
+
+def test_a_scaling_survives_json():
+    found = Scaling((0.1, 2004.3), (1 / 3, 0.0))
+    assert check_scaling(json.loads(json.dumps(found._asdict())), 2) == found
+    assert check_scaling(None, 2) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ([1], "two lists"),
+        ({}, "two lists"),
+        ({"means": [0], "deviations": "1"}, "two lists"),
+        ({"means": [0], "deviations": [1]}, "2 means, one per feature, got 1"),
+        ({"means": [0, 0], "deviations": [1]}, "2 deviations, one per feature, got 1"),
+        ({"means": [0, float("nan")], "deviations": [1, 1]}, "finite numbers, got 'nan' among its means"),
+        ({"means": [0, 0], "deviations": [1, float("inf")]}, "finite numbers, got 'inf' among its deviations"),
+        ({"means": [0, 10**400], "deviations": [1, 1]}, "finite numbers"),
+        ({"means": [0, "1"], "deviations": [1, 1]}, "finite numbers, got '1'"),
+        ({"means": [0, True], "deviations": [1, 1]}, "finite numbers, got 'True'"),
+        ({"means": [0, 0], "deviations": [1, -1]}, "no negative deviation, got -1"),
+    ],
+)
+def test_forged_scalings_get_their_sentence(value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        check_scaling(value, 2)

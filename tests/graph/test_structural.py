@@ -1,0 +1,90 @@
+"""Structural features against NetworkX and dense eigenvectors."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import ccassg
+from ccassg.graph import structural
+from ccassg.graph.structural import core_numbers, structural_features, structural_names
+
+
+def standardised(values):
+    values = np.asarray(list(values), float)
+    return (values - values.mean()) / values.std()
+
+
+def test_local_columns_agree_with_networkx():
+    club = nx.karate_club_graph()
+    x = structural_features(ccassg.as_graph(club), n_components=0)
+    weighted = dict(club.degree(weight="weight")).values()
+    np.testing.assert_allclose(x[:, 0], standardised(weighted), atol=1e-5)
+    np.testing.assert_allclose(x[:, 1], standardised(np.log1p(list(weighted))), atol=1e-5)
+    np.testing.assert_allclose(x[:, 2], standardised(nx.clustering(club).values()), atol=1e-5)
+    np.testing.assert_allclose(x[:, 3], standardised(nx.core_number(club).values()), atol=1e-5)
+    np.testing.assert_allclose(x[:, 4], standardised(nx.pagerank(club, tol=1e-12).values()), atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_core_numbers_agree_with_networkx(seed):
+    random = nx.gnm_random_graph(200, 600, seed=seed)
+    graph = ccassg.as_graph(random)
+    assert core_numbers(graph.indptr, graph.indices).tolist() == [nx.core_number(random)[i] for i in range(200)]
+
+
+@pytest.mark.parametrize("way", ["dense", "Lanczos"])
+def test_eigenvectors_are_eigenvectors(monkeypatch, way):
+    monkeypatch.setattr(structural, "DENSE_NODES", 100 if way == "dense" else 10)
+    graph = ccassg.as_graph(nx.connected_watts_strogatz_graph(100, 6, 0.2, seed=0))
+    a = graph.adjacency().toarray()
+    scale = 1 / np.sqrt(a.sum(axis=1))
+    m = scale[:, None] * a * scale
+    vectors = structural._eigenvectors(graph.adjacency().astype(float), a.sum(axis=1), 5, np.random.default_rng(0))
+    values = np.linalg.eigvalsh(m)[::-1][:5]
+    np.testing.assert_allclose(m @ vectors, vectors * values, atol=1e-3)
+    assert (vectors[np.abs(vectors).argmax(axis=0), np.arange(5)] > 0).all()
+
+
+def test_same_seed_same_features_by_every_way(monkeypatch):
+    graph = ccassg.as_graph(nx.gnm_random_graph(200, 900, seed=0))
+    monkeypatch.setattr(structural, "DENSE_NODES", 10)
+    for lanczos_nodes in (200_000, 10):
+        monkeypatch.setattr(structural, "LANCZOS_NODES", lanczos_nodes)
+        first, second = structural_features(graph, 8), structural_features(graph, 8)
+        assert (first == second).all()
+        assert first.shape == (200, 13)
+        np.testing.assert_allclose(first.mean(axis=0), 0, atol=1e-5)
+
+
+def test_sampled_clustering_is_close(monkeypatch):
+    random = nx.connected_watts_strogatz_graph(300, 10, 0.1, seed=0)
+    graph = ccassg.as_graph(random)
+    monkeypatch.setattr(structural, "MAX_WEDGES", 10)
+    monkeypatch.setattr(structural, "WEDGES_PER_NODE", 400)
+    share = structural._clustering(graph.adjacency(), np.random.default_rng(0))
+    np.testing.assert_allclose(share, list(nx.clustering(random).values()), atol=0.12)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.empty_graph(1),
+        nx.empty_graph(5),
+        nx.path_graph(2),
+        nx.star_graph(30),
+        nx.disjoint_union_all([nx.complete_graph(4)] * 200),
+        nx.DiGraph([(0, 1), (1, 2)]),
+    ],
+)
+def test_odd_graphs_stay_finite(graph):
+    x = structural_features(ccassg.as_graph(graph, directed=graph.is_directed()), 4)
+    assert x.shape == (len(graph), 9)
+    assert x.dtype == np.float32
+    assert np.isfinite(x).all()
+    assert np.abs(x).max() <= np.sqrt(len(graph)) + 1e-6
+
+
+def test_names_and_refusals():
+    assert structural_names(7)[-2:] == ("eigenvector 1", "eigenvector 2")
+    with pytest.raises(ValueError, match="n_components must not be negative, got -1"):
+        structural_features(ccassg.as_graph(nx.path_graph(3)), -1)

@@ -1,0 +1,90 @@
+"""Embedding in blocks gives what embedding at once gives."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from ccassg import CCASSG, as_graph
+from ccassg.io.store import open_store
+from ccassg.io.storewriter import write_store
+from ccassg.model.encoder import Encoder, Joined, gcn, mlp
+from ccassg.training import blocks
+from ccassg.training.blocks import embed_blocks
+from ccassg.training.loop import embed
+
+N, F = 90, 12
+PATTERN = sp.random(N, N, density=0.06, random_state=0)
+FEATURES = sp.random(N, F, density=0.3, random_state=1, format="csr")
+GRAPHS = {
+    "sparse": as_graph(PATTERN.astype(bool), FEATURES),
+    "dense": as_graph(PATTERN.astype(bool), FEATURES.toarray()),
+    "weighted directed": as_graph(PATTERN, FEATURES, directed=True),
+}
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("make", [gcn, mlp])
+@pytest.mark.parametrize("dims", [(F, 16, 8), (F, 6), (F, 16, 16, 20)])
+@pytest.mark.parametrize("spill_from", [0, 2**28])
+def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "SPILL_FROM", spill_from)
+    graph, encoder = GRAPHS[kind], make(dims)
+    expected = embed(encoder, graph).numpy()
+    for block in (7, 64, 1000):
+        np.testing.assert_allclose(embed_blocks(encoder, graph, block=block), expected, rtol=1e-4, atol=1e-5)
+    write_store(tmp_path / "store", graph)
+    out = embed_blocks(encoder, open_store(tmp_path / "store"), tmp_path / "z.npy", block=32)
+    assert isinstance(out, np.memmap)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), expected, rtol=1e-4, atol=1e-5)
+    assert {path.name for path in tmp_path.iterdir()} == {"store", "z.npy"}
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("spill_from", [0, 2**28])
+def test_joined_encoders_side_by_side(kind, spill_from, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "SPILL_FROM", spill_from)
+    linear = Encoder((F, 5), propagate=False, batch_norm=False, extra_hops=3)
+    late = Encoder((F, 7, 6), propagate=True, batch_norm=False, extra_hops=1)
+    encoder = Joined([late, mlp((F, 9, 4)), linear])
+    write_store(tmp_path / "store", GRAPHS[kind])
+    z = embed_blocks(encoder, open_store(tmp_path / "store"), tmp_path / "z.npy", block=32)
+    np.testing.assert_allclose(z, embed(encoder, GRAPHS[kind]).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_changes_to_features_in_a_private_mapping_count(tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES.toarray().astype(np.float32))
+    features = np.load(tmp_path / "x.npy", mmap_mode="c")
+    features -= features.mean(0)
+    graph = as_graph(PATTERN.astype(bool), features)
+    assert np.shares_memory(graph.features, features)
+    encoder = gcn((F, 16, 8))
+    expected = embed(encoder, graph).numpy()
+    np.testing.assert_allclose(embed_blocks(encoder, graph, block=20), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_no_room_on_the_disk_is_said_before_any_work(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(blocks.os, "posix_fallocate", full)
+    with pytest.raises(OSError, match=r"cannot write .*z\.npy: No space left on device"):
+        embed_blocks(gcn((F, 4)), GRAPHS["dense"], tmp_path / "z.npy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_into_an_array_of_the_right_kind():
+    encoder, graph = gcn((F, 4)), GRAPHS["dense"]
+    out = np.empty((N, 4), np.float32)
+    assert embed_blocks(encoder, graph, out) is out
+    for wrong in (np.empty((N, 5), np.float32), np.empty((N, 4))):
+        with pytest.raises(ValueError, match="out must be float32 of shape"):
+            embed_blocks(encoder, graph, wrong)
+    with pytest.raises(ValueError, match="block must be at least 1"):
+        embed_blocks(encoder, graph, block=0)
+
+
+def test_the_estimator_embeds_into_a_file(tmp_path):
+    model = CCASSG(n_steps=2, hidden_dim=8, embedding_dim=4, random_state=0).fit(GRAPHS["dense"])
+    z = model.transform(GRAPHS["dense"], out=tmp_path / "z.npy")
+    assert isinstance(z, np.memmap)
+    np.testing.assert_allclose(z, model.transform(GRAPHS["dense"]), rtol=1e-4, atol=1e-5)

@@ -1,0 +1,262 @@
+"""Two processes follow the loss of one; checkpoints fit any number of them; a lost one is noticed."""
+
+import json
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from ccassg import as_graph
+from ccassg.datasets import stochastic_block_graph
+from ccassg.graph.partition import even_bounds, partition, ranges_to_parts
+from ccassg.io.store import open_store
+from ccassg.io.storewriter import write_store
+from ccassg.model.encoder import gcn, mlp
+from ccassg.model.loss import Objective
+from ccassg.training import distributed
+from ccassg.training.loop import Settings, train
+
+N, F = 150, 20
+ENCODERS = {
+    "one layer": lambda: gcn((F, 8)),
+    "two layers": lambda: gcn((F, 16, 8)),
+    "three layers": lambda: gcn((F, 24, 16, 8)),
+    "mlp": lambda: mlp((F, 16, 8)),
+}
+
+
+def graph_of(kind):
+    pattern = sp.random(N, N, density=0.05, random_state=0)
+    features = sp.random(N, F, density=0.3, random_state=1, format="csr")
+    if kind == "weighted directed":
+        return as_graph(pattern, features.toarray(), directed=True)
+    return as_graph(pattern.astype(bool), features)
+
+
+def settings(**changes):
+    base = {
+        "n_steps": 6,
+        "learning_rate": 1e-2,
+        "weight_decay": 0.0,
+        "objective": Objective(1e-2),
+        "edge_drop_rate": (0.3, 0.5),
+        "feature_mask_rate": (0.2, 0.1),
+    }
+    return Settings(**(base | changes))
+
+
+# Name: encoder, graph, changed settings.
+RUNS = {
+    "one layer": ("one layer", "undirected", {}),
+    "two layers": ("two layers", "undirected", {}),
+    "both directions": ("two layers", "undirected", {"drop_both_directions": True}),
+    "weighted directed": ("three layers", "weighted directed", {}),
+    "mlp": ("mlp", "undirected", {}),
+    "batches": ("two layers", "undirected", {"batch_nodes": 60}),
+    "batches of an mlp": ("mlp", "undirected", {"batch_nodes": 60}),
+}
+
+
+def trace_of(name, graph=None, **options):
+    encoder, kind, changes = RUNS[name]
+    model = ENCODERS[encoder]()
+    history = train(model, graph or graph_of(kind), settings(**changes), **options)
+    # Batch norm takes the bias before it off again: its gradient is rounding, which Adam blows up.
+    digest = [float(p.detach().double().abs().sum()) for p in model.weights]
+    return {"loss": history.loss, "weights": digest}
+
+
+def work(rank, size, port, folder):
+    """What each process does; results go to a file per rank."""
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    results = {}
+    with distributed.session() as speaks:
+        assert speaks == (rank == 0)
+        for name in RUNS:
+            results[name] = trace_of(name)
+        results["store"] = trace_of("two layers", open_store(folder / "store"))
+        results["resumed"] = trace_of("two layers", checkpoint_path=folder / f"one{rank}.safetensors")
+        three = settings(n_steps=3)
+        train(ENCODERS["two layers"](), graph_of(""), three, checkpoint_path=folder / f"two{rank}.safetensors")
+        # Every process drew its own seed, as it does without random_state; the first one's counts.
+        seeded = ENCODERS["two layers"]()
+        results["own seeds"] = {"loss": train(seeded, graph_of(""), settings(seed=rank)).loss}
+        for changes in ({"loss_nodes": 10}, {"augmentations": (lambda g, *_: g,)}):
+            with pytest.raises(ValueError, match="single process only"):
+                train(ENCODERS["two layers"](), graph_of(""), settings(**changes))
+    (folder / f"rank{rank}.json").write_text(json.dumps(results))
+
+
+def die(rank, size, port, folder):
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+
+    def on_step(step, terms, n_steps):
+        if rank == 1 and step == 2:
+            (folder / "died").write_text(str(time.time()))
+            os._exit(9)
+
+    try:
+        with distributed.session():
+            train(ENCODERS["two layers"](), graph_of(""), settings(n_steps=1000), on_step=on_step)
+    except distributed.LostRankError as error:
+        died = float((folder / "died").read_text())
+        (folder / "noticed.json").write_text(json.dumps({"message": str(error), "after": time.time() - died}))
+
+
+def spawn(target, size, folder):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=target, args=(rank, size, port, folder)) for rank in range(size)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(180)
+        assert process.exitcode is not None, "a process hangs"
+    return [process.exitcode for process in processes]
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """Results of two processes, and the folder they worked in."""
+    folder = tmp_path_factory.mktemp("ranks")
+    graph = graph_of("")
+    write_store(folder / "store", graph, parts=partition(graph, 2))
+    # A checkpoint written by one process, and seen by the first of two only.
+    train(ENCODERS["two layers"](), graph, settings(n_steps=3), checkpoint_path=folder / "one0.safetensors")
+    assert spawn(work, 2, folder) == [0, 0]
+    return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in (0, 1)], folder
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_two_processes_follow_the_loss_of_one(together, name):
+    (first, second), _ = together
+    alone = trace_of(name)
+    np.testing.assert_allclose(first[name]["loss"], alone["loss"], rtol=1e-4)
+    np.testing.assert_allclose(first[name]["weights"], alone["weights"], rtol=1e-3)
+    assert first[name] == second[name]  # bit for bit
+
+
+def test_ranks_may_read_a_partitioned_store(together):
+    (first, _), folder = together
+    alone = trace_of("two layers", open_store(folder / "store"))
+    np.testing.assert_allclose(first["store"]["loss"], alone["loss"], rtol=1e-4)
+
+
+def test_checkpoints_continue_on_another_number_of_processes(together):
+    (first, second), folder = together
+    alone = trace_of("two layers")["loss"]
+    np.testing.assert_allclose(first["resumed"]["loss"], alone, rtol=1e-4)
+    assert first["resumed"] == second["resumed"]
+    assert not (folder / "two1.safetensors").exists()
+    resumed = trace_of("two layers", checkpoint_path=folder / "two0.safetensors")
+    np.testing.assert_allclose(resumed["loss"], alone, rtol=1e-4)
+
+
+def test_the_first_process_seed_counts(together):
+    (first, second), _ = together
+    assert first["own seeds"] == second["own seeds"]
+    assert first["own seeds"]["loss"] == first["two layers"]["loss"]
+
+
+def test_a_process_that_dies_is_noticed(tmp_path):
+    assert spawn(die, 2, tmp_path) == [0, 9]
+    noticed = json.loads((tmp_path / "noticed.json").read_text())
+    assert "ended or stopped answering (noticed by rank 0 of 2" in noticed["message"]
+    assert "--max-restarts" in noticed["message"]
+    assert noticed["after"] < 60
+
+
+def test_a_plain_process_is_no_session(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with distributed.session() as speaks:
+        assert speaks
+        assert distributed.active() is None
+
+
+SCRIPT = """
+import os, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+sys.path.insert(0, {tests!r})
+from test_distributed import ENCODERS, graph_of, settings
+from ccassg.training import distributed
+from ccassg.training.loop import train
+folder = Path({folder!r})
+with distributed.session() as speaks:
+    def on_step(step, terms, n_steps):
+        if os.environ["RANK"] == "1" and step == 4 and not (folder / "died").exists():
+            (folder / "died").write_text("once")
+            os._exit(9)
+    history = train(ENCODERS["two layers"](), graph_of(""), settings(n_steps=8), checkpoint_path=folder / "c.safetensors",
+                    checkpoint_every=2, on_step=on_step)
+    if speaks:
+        (folder / "loss.txt").write_text(" ".join(map(str, history.loss)))
+"""
+
+
+@pytest.mark.slow
+def test_torchrun_restarts_from_the_checkpoint(tmp_path):
+    script = tmp_path / "run.py"
+    script.write_text(SCRIPT.format(tests=str(Path(__file__).parent), folder=str(tmp_path)))
+    command = [
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--standalone",
+        "--max-restarts",
+        "1",
+        str(script),
+    ]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert (tmp_path / "died").exists()
+    losses = [float(x) for x in (tmp_path / "loss.txt").read_text().split()]
+    alone = train(ENCODERS["two layers"](), graph_of(""), settings(n_steps=8)).loss
+    np.testing.assert_allclose(losses, alone, rtol=1e-4)
+
+
+def test_parts_of_a_block_model_cost_little_traffic():
+    graph = stochastic_block_graph(n_nodes=400, n_classes=2, mean_degree=8, homophily=0.97, seed=0).graph
+    parts = partition(graph, 2)
+
+    class Alone:
+        rank, size = 0, 2
+
+    shard = distributed.make_shard(graph, parts, Alone(), False)
+    own = np.flatnonzero(parts == 0)
+    assert np.array_equal(shard.own, own)
+    inside = graph.adjacency()[own].indices
+    foreign = np.unique(inside[parts[inside] == 1])
+    assert np.array_equal(shard.halo, foreign)
+    assert shard.exchange.receive_counts == [0, len(foreign)]
+    assert len(foreign) < 0.3 * len(own)
+    # What the other part needs of this one is what sends to it.
+    there = graph.adjacency()[np.flatnonzero(parts == 1)].indices
+    needed = np.unique(there[parts[there] == 0])
+    assert shard.exchange.send_counts == [0, len(needed)]
+    assert np.array_equal(own[shard.exchange.sent_rows], needed)
+
+
+def test_ranks_take_the_parts_of_a_store(tmp_path):
+    graph = graph_of("undirected")
+    write_store(tmp_path / "s", graph, parts=partition(graph, 4))
+    stored = open_store(tmp_path / "s")
+    assert (np.diff(distributed.parts_for_ranks(stored, 4)) >= 0).all()
+    four, two = distributed.parts_for_ranks(stored, 4), distributed.parts_for_ranks(stored, 2)
+    assert np.array_equal(four // 2, two)
+    assert np.array_equal(distributed.parts_for_ranks(stored, 6), ranges_to_parts(even_bounds(N, 6)))
+    assert np.array_equal(distributed.parts_for_ranks(graph, 2), partition(graph, 2))

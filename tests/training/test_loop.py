@@ -1,0 +1,172 @@
+"""The loop: same seed same bits, resumed equals uninterrupted, and what it refuses."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from ccassg import as_graph
+from ccassg.model.encoder import gcn, mlp
+from ccassg.model.loss import Objective
+from ccassg.training import checkpoint
+from ccassg.training.loop import NonFiniteLossError, Settings, embed, train
+
+N, F = 80, 20
+
+
+@pytest.fixture(scope="module")
+def graph():
+    adjacency = sp.random(N, N, density=0.06, random_state=0)
+    return as_graph(adjacency, sp.random(N, F, density=0.3, random_state=1, format="csr"))
+
+
+def settings(**changes):
+    base = {
+        "n_steps": 8,
+        "learning_rate": 1e-2,
+        "weight_decay": 0.0,
+        "objective": Objective(1e-3),
+        "edge_drop_rate": (0.3, 0.3),
+        "feature_mask_rate": (0.2, 0.2),
+    }
+    return Settings(**(base | changes))
+
+
+def same_weights(one, other):
+    return all(torch.equal(p, q) for p, q in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+
+
+def test_the_loss_falls(graph):
+    history = train(gcn((F, 16, 8)), graph, settings(n_steps=40))
+    assert np.mean(history.loss[-5:]) < np.mean(history.loss[:5])
+    assert len(history.loss) == len(history.invariance) == len(history.decorrelation) == 40
+
+
+def test_same_seed_same_bits_other_seed_other_bits(graph):
+    runs = []
+    for seed in (0, 0, 1):
+        encoder = gcn((F, 16, 8), seed=0)
+        train(encoder, graph, settings(seed=seed))
+        runs.append(encoder)
+    assert same_weights(runs[0], runs[1])
+    assert not same_weights(runs[0], runs[2])
+
+
+@pytest.mark.parametrize("make", [gcn, mlp])
+@pytest.mark.parametrize("loss_nodes", [0, 30])
+def test_resumed_equals_uninterrupted(graph, tmp_path, make, loss_nodes):
+    whole = make((F, 16, 8))
+    expected = train(whole, graph, settings(loss_nodes=loss_nodes))
+    path = tmp_path / "run" / "checkpoint.safetensors"
+
+    class StopError(Exception):
+        pass
+
+    def stop(step, terms, n_steps):
+        if step == 4:
+            raise StopError
+
+    with pytest.raises(StopError):
+        train(
+            make((F, 16, 8)),
+            graph,
+            settings(loss_nodes=loss_nodes),
+            checkpoint_path=path,
+            checkpoint_every=2,
+            on_step=stop,
+        )
+    resumed = make((F, 16, 8), seed=7)  # other initial weights: they must come from the file
+    history = train(resumed, graph, settings(loss_nodes=loss_nodes), checkpoint_path=path)
+    assert history == expected
+    assert same_weights(resumed, whole)
+
+
+def test_a_finished_run_can_be_lengthened(graph, tmp_path):
+    path = tmp_path / "c.safetensors"
+    train(gcn((F, 8)), graph, settings(n_steps=4), checkpoint_path=path)
+    longer, whole = gcn((F, 8)), gcn((F, 8))
+    train(longer, graph, settings(n_steps=8), checkpoint_path=path)
+    train(whole, graph, settings(n_steps=8))
+    assert same_weights(longer, whole)
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_previous_one(graph, tmp_path):
+    path = tmp_path / "c.safetensors"
+    whole = gcn((F, 8))
+    train(whole, graph, settings(), checkpoint_path=path, checkpoint_every=3)
+    assert checkpoint.previous(path).exists()
+    for damage in (lambda b: b[: len(b) // 2], lambda b: b[:-9] + bytes([b[-9] ^ 1]) + b[-8:], lambda b: b""):
+        content = path.read_bytes()
+        path.write_bytes(damage(content))
+        resumed = gcn((F, 8))
+        history = train(resumed, graph, settings(), checkpoint_path=path, checkpoint_every=100)
+        assert len(history.loss) == 8
+        assert same_weights(resumed, whole)
+
+
+def test_a_checkpoint_of_another_run_is_refused(graph, tmp_path):
+    path = tmp_path / "c.safetensors"
+    train(gcn((F, 8)), graph, settings(n_steps=2), checkpoint_path=path)
+    with pytest.raises(ValueError, match="belongs to another run"):
+        train(gcn((F, 8)), graph, settings(n_steps=2, learning_rate=0.5), checkpoint_path=path)
+
+
+def test_an_edited_graph_of_the_same_size_is_another_run(graph, tmp_path):
+    path = tmp_path / "c.safetensors"
+    train(gcn((F, 8)), graph, settings(n_steps=2), checkpoint_path=path)
+    edited = graph.with_features(graph.features * np.float32(2))
+    with pytest.raises(ValueError, match="another graph"):
+        train(gcn((F, 8)), edited, settings(n_steps=2), checkpoint_path=path)
+
+
+def test_a_non_finite_loss_stops_at_once(graph):
+    with pytest.raises(NonFiniteLossError, match=r"not finite at step [1-9].*learning_rate 1e"):
+        train(gcn((F, 8)), graph, settings(learning_rate=1e38, n_steps=20))
+
+
+def test_further_augmentations_see_step_and_view_and_change_the_result(graph):
+    calls = []
+
+    def shuffle(g, seed, step, view):
+        calls.append((seed, step, view))
+        order = np.random.default_rng([seed, step, view]).permutation(g.n_nodes)
+        return g.with_features(g.features[order])
+
+    plain, shuffled = gcn((F, 8)), gcn((F, 8))
+    train(plain, graph, settings(n_steps=2))
+    train(shuffled, graph, settings(n_steps=2, augmentations=(shuffle,)))
+    assert calls == [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1)]
+    assert not same_weights(plain, shuffled)
+    identity = gcn((F, 8))
+    train(identity, graph, settings(n_steps=2, augmentations=(lambda g, seed, step, view: g,)))
+    for p, q in zip(identity.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(p, q, rtol=1e-3, atol=2e-4)
+
+
+def test_an_augmentation_may_not_change_the_nodes(graph):
+    with pytest.raises(ValueError, match="must keep the nodes"):
+        train(gcn((F, 8)), graph, settings(augmentations=(lambda g, *_: g.subgraph(range(10)),)))
+
+
+def test_views_with_rates_of_their_own(graph):
+    one, other = gcn((F, 8)), gcn((F, 8))
+    train(one, graph, settings(edge_drop_rate=(0.1, 0.6)))
+    train(other, graph, settings(edge_drop_rate=(0.6, 0.1)))
+    assert not same_weights(one, other)
+
+
+def test_edge_weights_count(graph):
+    weighted = as_graph(sp.csr_array(graph.adjacency() * np.float32(3.0)), graph.features)
+    one, other = gcn((F, 8)), gcn((F, 8))
+    train(one, graph, settings())
+    train(other, weighted, settings())
+    assert not same_weights(one, other)
+
+
+def test_a_permuted_graph_gives_permuted_embeddings(graph):
+    encoder = gcn((F, 16, 8))
+    train(encoder, graph, settings())
+    order = np.random.default_rng(0).permutation(N)
+    torch.testing.assert_close(
+        embed(encoder, graph.subgraph(order)), embed(encoder, graph)[order], rtol=1e-4, atol=1e-5
+    )

@@ -1,0 +1,140 @@
+"""The fast step gives the loss and gradients of the plain one: same views, autograd on the definition."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from ccassg import as_graph
+from ccassg.graph import sparse
+from ccassg.model import augment
+from ccassg.model.encoder import Encoder
+from ccassg.model.loss import Objective, cca_ssg_loss
+from ccassg.training import head
+from ccassg.training.loop import needed_rows
+from ccassg.training.products import SeparateProducts, first_product
+from ccassg.training.step import ExactStep, View
+
+N, F = 120, 30
+
+
+@pytest.fixture(scope="module")
+def graph():
+    adjacency = sp.random(N, N, density=0.04, random_state=0)
+    return as_graph(adjacency, sp.random(N, F, density=0.15, random_state=1, format="csr"))
+
+
+def make_views(graph, n_layers, propagate, rate, dtype, nodes=None, weighted=False):
+    edges = augment.edge_structure(graph)
+    fast, plain = [], []
+    for v in (0, 1):
+        a, a_t = augment.drop_edges(edges, 0.3, seed=0, step=3, view=v)
+        a, a_t = (m.with_values(m.values.to(dtype)) for m in (a, a_t))
+        columns = augment.mask_features(F, rate, seed=0, step=3, view=v)
+        layers = [(a, a_t)] * n_layers if nodes is None else needed_rows(a, nodes, n_layers)
+        fast.append(View(columns, layers if propagate else None))
+        plain.append((a, columns))
+    return tuple(fast), plain
+
+
+def reference(encoder, x, plain, objective, nodes=None):
+    """The definition: encoder(view), loss, autograd."""
+    outputs = [encoder(x, a, keep_columns=columns) for a, columns in plain]
+    if nodes is not None:
+        outputs = [h[nodes] for h in outputs]
+    terms = cca_ssg_loss(*outputs, objective)
+    terms.loss.backward()
+    return terms
+
+
+def assert_same_gradients(encoder, expected, rtol):
+    for (name, p), q in zip(encoder.named_parameters(), expected.parameters(), strict=True):
+        scale = max(float(q.grad.abs().max()), 1.0 if "biases" in name else 1e-12)
+        assert float((p.grad - q.grad).abs().max()) <= rtol * scale, name
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+@pytest.mark.parametrize("dims", [(F, 16), (F, 24, 16), (F, 24, 20, 16), (F, 16, 16, 16, 8), (F, 90, 80)])
+@pytest.mark.parametrize("kind", ["gcn", "mlp", "gcn-norm"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_equals_autograd_on_the_definition(graph, dense, kind, dims, rate):
+    for dtype, rtol in ((torch.float64, 1e-9), (torch.float32, 2e-3)):
+        propagate, norm = kind != "mlp", kind != "gcn"
+        encoder, expected = (
+            Encoder(dims, propagate=propagate, batch_norm=norm, seed=1).to(dtype).train() for _ in range(2)
+        )
+        x = sparse.from_scipy(graph.features, dtype)
+        x = x.to_dense() if dense else x
+        fast, plain = make_views(graph, len(dims) - 1, propagate, rate, dtype)
+        objective = Objective(1e-2)
+        terms = ExactStep(encoder, objective)(first_product(x), fast, N)
+        torch.testing.assert_close(tuple(terms), tuple(reference(expected, x, plain, objective)), rtol=rtol, atol=rtol)
+        assert_same_gradients(encoder, expected, rtol)
+        for got, want in zip(encoder.buffers(), expected.buffers(), strict=True):
+            torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.0), (0.0, 1e-2)])
+def test_ablated_objectives(graph, weights):
+    objective = Objective(decorrelation=weights[1], invariance=weights[0])
+    encoder, expected = (Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    x = sparse.from_scipy(graph.features, torch.float64)
+    fast, plain = make_views(graph, 2, True, 0.2, torch.float64)
+    ExactStep(encoder, objective)(first_product(x), fast, N)
+    reference(expected, x, plain, objective)
+    assert_same_gradients(encoder, expected, 1e-9)
+
+
+@pytest.mark.parametrize("propagate", [True, False])
+@pytest.mark.parametrize("dims", [(F, 6), (F, 8, 6), (F, 8, 7, 6)])
+def test_loss_on_some_nodes_equals_the_loss_of_those_rows(graph, propagate, dims):
+    nodes = augment.sample_nodes(N, 40, seed=0, step=0)
+    encoder, expected = (Encoder(dims, propagate=propagate, batch_norm=False, seed=1).double() for _ in range(2))
+    x = sparse.from_scipy(graph.features, torch.float64)
+    fast, plain = make_views(graph, len(dims) - 1, propagate, 0.2, torch.float64, nodes)
+    features = first_product(x) if propagate else first_product(x).rows(nodes)
+    ExactStep(encoder, Objective(1e-2))(features, fast, 40)
+    reference(expected, x, plain, Objective(1e-2), nodes)
+    assert_same_gradients(encoder, expected, 1e-9)
+
+
+def test_views_with_features_of_their_own(graph):
+    x1 = sparse.from_scipy(graph.features, torch.float64)
+    x2 = x1.with_values(2 * x1.values + 1)
+    encoder, expected = (Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    fast, plain = make_views(graph, 2, True, 0.2, torch.float64)
+    ExactStep(encoder, Objective(1e-2))(SeparateProducts([first_product(x1), first_product(x2)]), fast, N)
+    outputs = [expected(x, a, keep_columns=c) for x, (a, c) in zip((x1, x2), plain, strict=True)]
+    cca_ssg_loss(*outputs, Objective(1e-2)).loss.backward()
+    assert_same_gradients(encoder, expected, 1e-9)
+
+
+def test_both_formulations_of_the_head_agree(monkeypatch, graph):
+    grads = []
+    for threshold in (0.0, np.inf):
+        monkeypatch.setattr(head, "GRAM_FROM", threshold)
+        encoder = Encoder((F, 24, 20), propagate=True, batch_norm=False, seed=1).double()
+        fast, _ = make_views(graph, 2, True, 0.2, torch.float64)
+        ExactStep(encoder, Objective(1e-2))(first_product(sparse.from_scipy(graph.features, torch.float64)), fast, N)
+        grads.append([p.grad.clone() for p in encoder.parameters()])
+    for one, other in zip(*grads, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_dead_units_and_constant_outputs_have_finite_gradients(graph):
+    encoder = Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1)
+    with torch.no_grad():
+        encoder.biases[0].fill_(-100.0)  # every hidden unit is off
+    fast, _ = make_views(graph, 2, True, 0.2, torch.float32)
+    terms = ExactStep(encoder, Objective(1e-2))(first_product(sparse.from_scipy(graph.features)), fast, N)
+    assert torch.isfinite(terms.loss)
+    assert float(terms.decorrelation) == 12.0  # each of six columns misses its 1, in both views
+    assert all(torch.isfinite(p.grad).all() for p in encoder.parameters())
+
+
+def test_buffers_are_reused():
+    work = head.Workspace()
+    first = work.get("a", 10, 4)
+    assert work.get("a", 5, 4).data_ptr() == first.data_ptr()
+    assert work.get("b", 10, 4).data_ptr() != first.data_ptr()
+    assert work.get("a", 100, 4).shape == (100, 4)

@@ -11,7 +11,7 @@ import csv
 from pathlib import Path
 
 import ccassg
-from ccassg.datasets.dataset import random_split
+from ccassg.graph.dataset import random_split
 from ccassg.io.embeddings import write_embeddings
 from ccassg.io.graphs import read_graph
 from ccassg.io.search import most_similar

@@ -17,7 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 
 from ccassg.cli import main
-from ccassg.datasets import Dataset, load_dataset
+from ccassg.datasets import load_dataset
+from ccassg.graph import Dataset
 
 PROJECT = Path(__file__).parents[1]
 

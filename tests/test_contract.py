@@ -16,8 +16,8 @@ import torch
 from sklearn.base import clone
 
 from ccassg import as_graph, linear_probe
-from ccassg.datasets import Dataset, stochastic_block_graph
-from ccassg.graph import Graph
+from ccassg.datasets import stochastic_block_graph
+from ccassg.graph import Dataset, Graph
 from ccassg.systems import METHODS, get_class, load, make, presets
 
 # Small and short, so that the whole contract takes seconds; never weaker in kind.

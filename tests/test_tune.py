@@ -7,8 +7,8 @@ import pytest
 
 from ccassg import tune
 from ccassg.datasets import stochastic_block_graph
-from ccassg.datasets.dataset import Split, random_split
 from ccassg.estimator import CCASSG
+from ccassg.graph.dataset import Split, random_split
 
 OPTIONS = {"n_candidates": 4, "rungs": (2, 4), "minutes": 60}
 

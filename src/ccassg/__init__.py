@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ccassg.datasets import Dataset, Split, load_dataset
+    from ccassg.datasets import load_dataset
     from ccassg.estimator import CCASSG
     from ccassg.evaluate import linear_probe
-    from ccassg.graph import Graph, as_graph
+    from ccassg.graph import Dataset, Graph, Split, as_graph
     from ccassg.graph.structural import structural_features
     from ccassg.node_embedder import NodeEmbedder
 
@@ -27,10 +27,10 @@ __all__ = [
 # Loaded at first use: a Tab at the prompt or a --help must not wait for PyTorch.
 _PLACES = {
     "CCASSG": "ccassg.estimator",
-    "Dataset": "ccassg.datasets",
+    "Dataset": "ccassg.graph",
     "Graph": "ccassg.graph",
     "NodeEmbedder": "ccassg.node_embedder",
-    "Split": "ccassg.datasets",
+    "Split": "ccassg.graph",
     "as_graph": "ccassg.graph",
     "linear_probe": "ccassg.evaluate",
     "load_dataset": "ccassg.datasets",

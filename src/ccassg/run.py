@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from ccassg.datasets import DATASETS, load_dataset
-from ccassg.datasets.dataset import random_split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import ProbeResult, cluster_score, diagnose, knn_score, linear_probe
 from ccassg.graph import Array, Graph
+from ccassg.graph.dataset import random_split
 from ccassg.graph.scaling import check_scaling
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
 from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
@@ -73,7 +73,7 @@ def probe(z: Array | list[Array], opened: Opened, n_seeds: int) -> ProbeResult:
     assert y is not None
     if data is not None:
         splits = [data.split(seed) for seed in range(n_seeds)]
-        rates = PROBES[data.name]
+        rates = PROBES[str(data.name)]
         return linear_probe(z, y, splits, seeds=range(n_seeds), **rates)  # type: ignore[arg-type]
     if (y >= 0).sum() < 10:
         raise ValueError(f"a linear probe needs at least 10 labelled nodes, got {(y >= 0).sum()}; label more of them")

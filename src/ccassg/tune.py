@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from ccassg import criteria
-from ccassg.datasets.dataset import Split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
 from ccassg.graph import Array, Graph
+from ccassg.graph.dataset import Split
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.model.loss import Terms
 from ccassg.training import loop

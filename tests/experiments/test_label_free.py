@@ -5,10 +5,10 @@ import pytest
 
 from ccassg.criteria import CRITERIA
 from ccassg.datasets import stochastic_block_graph
-from ccassg.datasets.dataset import random_split
 from ccassg.estimator import CCASSG
 from ccassg.experiments import EXPERIMENTS, label_free
 from ccassg.experiments.label_free import combined_regret, rank_correlation
+from ccassg.graph.dataset import random_split
 
 
 def test_at_least_sixty_different_settings_per_dataset():

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from ccassg.datasets import Dataset, stochastic_block_graph
-from ccassg.graph import as_graph
+from ccassg.datasets import stochastic_block_graph
+from ccassg.graph import Dataset, as_graph
 from ccassg.graph.sparse import from_scipy
 from ccassg.systems import make
 from ccassg.systems.classifier import SparseLinear, TwoLayers, torch_csr

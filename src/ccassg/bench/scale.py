@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.datasets import Split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
-from ccassg.graph import Array
+from ccassg.graph import Array, Split
 from ccassg.io.store import Store, read_store
 from ccassg.io.storewriter import StoreWriter
 from ccassg.training.blocks import embed_blocks

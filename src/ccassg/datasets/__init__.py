@@ -1,8 +1,7 @@
 """The seven graphs of the paper, and synthetic ones: `load_dataset`, `stochastic_block_graph`."""
 
-from ccassg.datasets.cards import CARDS, DATASETS, Card
-from ccassg.datasets.dataset import Dataset, Split
+from ccassg.datasets.cards import CARDS, DATASETS
 from ccassg.datasets.load import load_dataset
 from ccassg.datasets.synthetic import stochastic_block_graph
 
-__all__ = ["CARDS", "DATASETS", "Card", "Dataset", "Split", "load_dataset", "stochastic_block_graph"]
+__all__ = ["CARDS", "DATASETS", "load_dataset", "stochastic_block_graph"]

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.datasets.cards import CARDS
-from ccassg.datasets.dataset import Dataset
 from ccassg.graph import as_graph
+from ccassg.graph.dataset import Dataset
 
 
 def read_benchmark(path: Path, name: str) -> Dataset:
@@ -39,7 +39,7 @@ def read_benchmark(path: Path, name: str) -> Dataset:
     adjacency.eliminate_zeros()
     features.eliminate_zeros()
     # The edges carry no weights: presence is all that counts.
-    return Dataset(name, as_graph(adjacency.astype(bool), features), y, class_names, CARDS[name])
+    return Dataset(as_graph(adjacency.astype(bool), features), y, class_names, name=name, card=CARDS[name])
 
 
 def _csr(parts: Any, prefix: str) -> sp.csr_array:

@@ -6,55 +6,7 @@ for the last four are stale and whose 8,451 features of Physics is a typo for 8,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Card:
-    """The description of a dataset.
-
-    Attributes
-    ----------
-    title, about : str
-        A name for people, and what nodes, edges, features and classes are.
-    source, licence, citation : str
-        Where the files come from, under which licence, and what to cite.
-    split : str
-        What ``Dataset.split(seed)`` gives.
-    n_nodes, n_edges, n_features, n_classes : int
-        Counts; every edge counts in both directions, without loops or repeats.
-    n_entries : int
-        Feature entries that are not zero.
-    n_unlabelled : int
-        Nodes without a class (``y == -1``).
-    class_names : tuple of str
-        Names of the classes 0 .. n_classes - 1.
-    """
-
-    title: str
-    about: str
-    source: str
-    licence: str
-    citation: str
-    split: str
-    n_nodes: int
-    n_edges: int
-    n_features: int
-    n_classes: int
-    n_entries: int
-    class_names: tuple[str, ...]
-    n_unlabelled: int = 0
-
-    @property
-    def feature_density(self) -> float:
-        """Fraction of feature entries that are not zero."""
-        return self.n_entries / (self.n_nodes * self.n_features)
-
-    @property
-    def memory_bytes(self) -> int:
-        """Size of the loaded arrays: 32-bit columns and values, 64-bit row starts and labels."""
-        return 4 * self.n_edges + 8 * self.n_entries + 24 * self.n_nodes
-
+from ccassg.graph.dataset import Card
 
 _PLANETOID = "https://github.com/kimiyoung/planetoid"
 _BENCHMARK = "https://github.com/shchur/gnn-benchmark"

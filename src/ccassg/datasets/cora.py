@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.datasets.cards import CARDS
-from ccassg.datasets.dataset import Dataset, Split
 from ccassg.datasets.planetoid import normalize_rows
 from ccassg.graph import as_graph
+from ccassg.graph.dataset import Dataset, Split
 
 
 def embedded_file() -> resources.abc.Traversable:

@@ -9,9 +9,9 @@ from typing import Any
 from ccassg.datasets.benchmark import read_benchmark
 from ccassg.datasets.cards import DATASETS
 from ccassg.datasets.cora import read_cora
-from ccassg.datasets.dataset import Dataset
 from ccassg.datasets.planetoid import read_planetoid
 from ccassg.datasets.sources import FILES
+from ccassg.graph.dataset import Dataset
 
 
 def load_dataset(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Dataset:

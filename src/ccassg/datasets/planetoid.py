@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.datasets.cards import CARDS
-from ccassg.datasets.dataset import Dataset, Split
 from ccassg.graph import as_graph
+from ccassg.graph.dataset import Dataset, Split
 
 N_VAL = 500
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.datasets.cards import Card
-from ccassg.datasets.dataset import Dataset, Indices
-from ccassg.graph import Features, as_graph
+from ccassg.graph import Card, Features, as_graph
+from ccassg.graph.dataset import Dataset, Indices
 
 
 def stochastic_block_graph(
@@ -85,7 +84,7 @@ def stochastic_block_graph(
         n_entries=int(features.nnz) if sparse_features else n_nodes * n_features,
         class_names=names,
     )
-    return Dataset("stochastic-block", graph, y, names, card)
+    return Dataset(graph, y, names, name="stochastic-block", card=card)
 
 
 def _edges(y: Indices, n_classes: int, n_edges: int, homophily: float, rng: np.random.Generator) -> Indices:

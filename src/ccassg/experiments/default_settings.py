@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.datasets import Dataset, stochastic_block_graph
+from ccassg.datasets import stochastic_block_graph
 from ccassg.defaults import choice
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run
-from ccassg.graph import Graph
+from ccassg.graph import Dataset, Graph
 from ccassg.report.tables import mean_std
 from ccassg.systems import make
 

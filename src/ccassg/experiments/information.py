@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ccassg.datasets import Dataset
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import gaussian_information
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings, verdict
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run
-from ccassg.graph import Graph
+from ccassg.graph import Dataset, Graph
 from ccassg.model import augment
 from ccassg.report import style
 from ccassg.training.loop import feature_tensor

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from ccassg import criteria
-from ccassg.datasets import Dataset, Split
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import linear_probe
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
+from ccassg.graph import Dataset, Split
 from ccassg.model.loss import Terms
 from ccassg.report import style
 from ccassg.training import loop

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ccassg import provenance
-from ccassg.datasets import Dataset, Split, load_dataset
+from ccassg.datasets import load_dataset
 from ccassg.evaluate import (
     ProbeResult,
     correlation_matrix,
@@ -21,6 +21,7 @@ from ccassg.evaluate import (
 from ccassg.evaluate.scores import score
 from ccassg.experiments import collapse, default_settings, details, information, label_free, methods
 from ccassg.experiments.records import Run, pack
+from ccassg.graph import Dataset, Split
 from ccassg.systems import METHODS, make
 
 Outcome = tuple[dict[str, Any], dict[str, float]]

@@ -12,7 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from ccassg.graph import Array, Graph
+from ccassg.graph.checks import Array
+from ccassg.graph.graph import Graph
 
 CHUNK_EDGES = 2**24
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph import Array, Features
+from ccassg.graph.checks import Array, Features
 
 CHUNK_ENTRIES = 2**20
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph import Array, Graph
+from ccassg.graph.checks import Array
+from ccassg.graph.graph import Graph
 
 LOCAL = ("degree", "log degree", "clustering", "core number", "pagerank")
 # Exact triangles below this many pairs of neighbours, sampled ones above: a hub of a million would take hours.

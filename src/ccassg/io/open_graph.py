@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ccassg.datasets import DATASETS, Dataset, load_dataset
+from ccassg.datasets import DATASETS, load_dataset
+from ccassg.graph import Dataset
 from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_names
 from ccassg.io.graphs import LoadedGraph, read_graph

@@ -1,4 +1,4 @@
-"""A graph with classes, and how its nodes are divided into training, validation and test."""
+"""Dataset: a graph with its labels and names, and how its nodes are divided into training, validation and test."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ccassg.datasets.cards import Card
-from ccassg.graph import Graph
+from ccassg.graph.checks import Array
+from ccassg.graph.graph import Graph
+from ccassg.graph.scaling import Scaling
+from ccassg.graph.structural import structural_names
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 
@@ -26,37 +28,106 @@ class Split:
         return f"Split(train: {len(self.train):,}, val: {len(self.val):,}, test: {len(self.test):,})"
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """A graph, the classes of its nodes, and where it comes from.
+@dataclass(frozen=True)
+class Card:
+    """The description of a dataset.
 
     Attributes
     ----------
-    name : str
-        As given to `load_dataset`.
-    graph : Graph
-        Undirected.
-    y : int64 array of shape (n,)
-        The class of each node, -1 where it is not known.
+    title, about : str
+        A name for people, and what nodes, edges, features and classes are.
+    source, licence, citation : str
+        Where the files come from, under which licence, and what to cite.
+    split : str
+        What ``Dataset.split(seed)`` gives.
+    n_nodes, n_edges, n_features, n_classes : int
+        Counts; every edge counts in both directions, without loops or repeats.
+    n_entries : int
+        Feature entries that are not zero.
+    n_unlabelled : int
+        Nodes without a class (``y == -1``).
     class_names : tuple of str
-        Their names.
-    card : Card
-        Source, licence, citation and counts.
+        Names of the classes 0 .. n_classes - 1.
+    """
+
+    title: str
+    about: str
+    source: str
+    licence: str
+    citation: str
+    split: str
+    n_nodes: int
+    n_edges: int
+    n_features: int
+    n_classes: int
+    n_entries: int
+    class_names: tuple[str, ...]
+    n_unlabelled: int = 0
+
+    @property
+    def feature_density(self) -> float:
+        """Fraction of feature entries that are not zero."""
+        return self.n_entries / (self.n_nodes * self.n_features)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Size of the loaded arrays: 32-bit columns and values, 64-bit row starts and labels."""
+        return 4 * self.n_edges + 8 * self.n_entries + 24 * self.n_nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A graph with what is known about its nodes: whatever is read, loaded or opened comes in this one box.
+
+    Attributes
+    ----------
+    graph : Graph
+        With features where there are any, and with the user's ids.
+    y : int64 array of shape (n,), or None
+        The class of each node, -1 where it has none; None without any labels.
+    class_names : tuple of str, or None
+        Names of the classes 0, 1, ...
+    feature_names : tuple of str, or None
+        Where each feature came from; None for a matrix without names.
+    scaling : Scaling, or None
+        How the features were scaled, if they were.
+    notes : tuple of str
+        What was guessed, changed or left out on the way in.
+    name : str, or None
+        As given to `load_dataset`.
+    card : Card, or None
+        Source, licence, citation and counts, of a dataset that has them.
     public_split : Split, or None
         The split that came with the data.
     """
 
-    name: str
     graph: Graph
-    y: Indices
-    class_names: tuple[str, ...]
-    card: Card
+    y: Any = None
+    class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    scaling: Scaling | None = None
+    notes: tuple[str, ...] = ()
+    name: str | None = None
+    card: Card | None = None
     public_split: Split | None = None
 
     @property
+    def ids(self) -> Array:
+        """The user's names of the nodes, or 0 .. n - 1."""
+        return self.graph.node_ids
+
+    @property
+    def structural(self) -> bool:
+        """Whether the features were made from the edges, for want of others."""
+        names = self.feature_names
+        return names is not None and names == structural_names(len(names))
+
+    @property
     def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.class_names)
+        """Number of classes, 0 without labels."""
+        if self.class_names is not None:
+            return len(self.class_names)
+        return 0 if self.y is None else int(self.y.max(initial=-1)) + 1
 
     def split(
         self,
@@ -87,6 +158,8 @@ class Dataset:
         Split
             Never contains a node without label.
         """
+        if self.y is None:
+            raise ValueError("there are no labels to split by; give some when reading the graph")
         if label_rate is not None:
             if kind is not None:
                 raise ValueError(f"give kind or label_rate, not both: got kind={kind!r} and label_rate={label_rate!r}")
@@ -98,11 +171,12 @@ class Dataset:
         if kind != "public":
             raise ValueError(f"kind must be 'public' or 'random', got {kind!r}")
         if self.public_split is None:
-            raise ValueError(f"{self.name} has no public split; use kind='random' with a seed")
+            raise ValueError(f"{self.name or 'this graph'} has no public split; use kind='random' with a seed")
         return self.public_split
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name}: {self.graph!r}, classes: {self.n_classes})"
+        name = "" if self.name is None else f"{self.name}: "
+        return f"Dataset({name}{self.graph!r}, classes: {self.n_classes})"
 
 
 def random_split(y: npt.NDArray[Any], seed: int) -> Split:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from ccassg.datasets import CARDS, Dataset, load_dataset
-from ccassg.graph import as_graph
+from ccassg.datasets import CARDS, load_dataset
+from ccassg.graph import Dataset, as_graph
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,7 @@ def cora():
 def toy(y):
     y = np.asarray(y)
     names = tuple(f"c{i}" for i in range(y.max() + 1))
-    return Dataset("toy", as_graph(np.zeros((2, 0), int), n_nodes=len(y)), y, names, CARDS["cora"])
+    return Dataset(as_graph(np.zeros((2, 0), int), n_nodes=len(y)), y, names, name="toy", card=CARDS["cora"])
 
 
 def parts(split):

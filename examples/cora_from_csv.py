@@ -11,10 +11,6 @@ import csv
 from pathlib import Path
 
 import ccassg
-from ccassg.graph.dataset import random_split
-from ccassg.io.embeddings import write_embeddings
-from ccassg.io.graphs import read_graph
-from ccassg.io.search import most_similar
 
 
 def write_csv(folder: Path) -> None:
@@ -37,21 +33,20 @@ def write_csv(folder: Path) -> None:
 def main(folder: Path, n_steps: int, dim: int, n_seeds: int) -> float:
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(folder)
-    loaded = read_graph(folder / "edges.csv", folder / "nodes.csv")
-    print(loaded.graph)
-    for note in loaded.notes:
+    data = ccassg.read_graph(folder / "edges.csv", folder / "nodes.csv")
+    print(data.graph)
+    for note in data.notes:
         print("note:", note)
 
     model = ccassg.CCASSG(n_steps=n_steps, hidden_dim=dim, embedding_dim=dim, random_state=0)
-    z = model.fit_transform(loaded.graph)
-    write_embeddings(folder / "embedding.parquet", z, loaded.graph.node_ids)
+    z = model.fit_transform(data.graph)
+    ccassg.write_embeddings(folder / "embedding.parquet", z, data.ids)
     model.save(folder / "model")
 
-    splits = [random_split(loaded.y, seed) for seed in range(n_seeds)]
-    result = ccassg.linear_probe(z, loaded.y, splits, seeds=range(n_seeds))
+    result = ccassg.linear_probe(z, data, seeds=range(n_seeds))
     print(f"linear probe on random splits of 10/10/80 %: {100 * result.accuracy:.1f} ± {100 * result.std:.1f} %")
-    near, scores = most_similar(z, 0, k=3)
-    print("nearest to", loaded.graph.node_ids[0], [(loaded.graph.node_ids[i], round(float(s), 3)) for i, s in zip(near, scores, strict=True)])  # fmt: skip
+    near, scores = ccassg.most_similar(z, 0, k=3)
+    print("nearest to", data.ids[0], [(data.ids[i], round(float(s), 3)) for i, s in zip(near, scores, strict=True)])  # fmt: skip
     print(f"the same by the program: ccassg fit {folder}/edges.csv --features {folder}/nodes.csv -o my-model")
     return float(result.accuracy)
 

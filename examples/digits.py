@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
 import ccassg
-from ccassg.evaluate import cluster_score
+from ccassg.evaluate.clustering import cluster_score
 
 
 def main(n_steps: int, dim: int, n_images: int | None, n_seeds: int) -> dict[str, tuple[float, float]]:

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 import ccassg
-from ccassg.evaluate import cluster_score
-from ccassg.io.objects import add_to_anndata, graph_from_anndata
+from ccassg.evaluate.clustering import cluster_score
 from ccassg.provenance import commit, machine, versions
 
 
@@ -27,7 +26,7 @@ def main(n_steps: int, dim: int, n_seeds: int, picture: Path | None, record: Pat
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the old file format the data comes in
         adata = sc.datasets.pbmc68k_reduced()
-    graph = graph_from_anndata(adata)  # genes are features, scanpy's connectivities are weights of edges
+    graph = ccassg.as_graph(adata)  # genes are features, scanpy's connectivities are weights of edges
     print(graph)
     y = adata.obs["bulk_labels"].cat.codes.to_numpy().astype(int)
     seeds = range(n_seeds)
@@ -35,7 +34,7 @@ def main(n_steps: int, dim: int, n_seeds: int, picture: Path | None, record: Pat
     for seed in seeds:
         # The edges were made from these very genes, so that there are no own features to keep apart from them.
         model = ccassg.CCASSG(encoder="gcn", hidden_dim=2 * dim, embedding_dim=dim, n_steps=n_steps, random_state=seed)
-        add_to_anndata(adata, model.fit_transform(graph))
+        adata.obsm["X_ccassg"] = model.fit_transform(graph)
         found["CCA-SSG"].append(cluster_score(adata.obsm["X_ccassg"], y, seeds=seed))
     listed = {}
     for name, scores in found.items():

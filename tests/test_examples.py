@@ -25,7 +25,7 @@ def test_every_example_is_short_and_tested():
 
 def test_cora_from_csv(tmp_path, capsys):
     from ccassg import load_dataset
-    from ccassg.evaluate import knn_score
+    from ccassg.evaluate.clustering import knn_score
     from ccassg.io.embeddings import read_embeddings
 
     load("cora_from_csv").main(tmp_path, n_steps=3, dim=16, n_seeds=1)

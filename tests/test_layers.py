@@ -29,7 +29,6 @@ LAYERS = {
     "report": 6,
     "run": 7,
     "experiments": 7,
-    "tune": 7,
     "bench": 7,
     "cli": 8,
 }

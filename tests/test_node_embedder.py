@@ -30,6 +30,7 @@ def test_rows_are_those_of_the_whole_graph(data):
     np.testing.assert_array_equal(embedder.transform(nodes), expected[nodes])
     np.testing.assert_array_equal(embedder.transform(nodes[:, None]), expected[nodes])
     np.testing.assert_array_equal(embedder.fit_transform(nodes), expected[nodes])
+    np.testing.assert_array_equal(NodeEmbedder(model(), data).fit_transform(nodes), expected[nodes])
     assert list(embedder.get_feature_names_out()) == [f"ccassg{i}" for i in range(8)]
 
 

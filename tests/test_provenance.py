@@ -42,3 +42,10 @@ def test_versions_name_what_changes_results(monkeypatch):
 def test_what_is_not_installed_is_left_out(monkeypatch):
     monkeypatch.setattr("ccassg.provenance.PACKAGES", ("ccassg", "no-such-package"))
     assert set(versions()) == {"python", "ccassg"}
+
+
+def test_a_run_says_where_it_comes_from():
+    made_by = provenance.of_run(3, 1.5)
+    assert (made_by["seed"], made_by["seconds"]) == (3, 1.5)
+    assert made_by["versions"] == versions()
+    assert made_by["machine"]["threads"] >= 1

@@ -1,6 +1,6 @@
 """What can be said about a trained encoder without labels: each criterion with the direction that is meant to be better.
 
-`CRITERIA` are those whose worth the experiment ``label-free`` measures; `BEST` is the one that ranks settings in a search.
+`CRITERIA` are those whose worth the experiment ``label-free`` measures; `BEST` is the one that loses least by its first choice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ccassg.defaults.agreement import agreement
-from ccassg.evaluate import alignment, effective_rank, off_diagonal_correlation, uniformity
+from ccassg.evaluate.diagnostics import alignment, effective_rank, off_diagonal_correlation, uniformity
 from ccassg.graph import Array, Graph
 from ccassg.model import augment
 from ccassg.model.encoder import Encoder

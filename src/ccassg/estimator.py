@@ -92,6 +92,18 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of feature columns seen in `fit`.
     fit_seconds_ : float
         Time that training took.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> data = ccassg.load_dataset("cora")
+    >>> model = ccassg.CCASSG.preset("cora", n_steps=3, random_state=0)  # the paper's settings, but for the few steps
+    >>> z = model.fit_transform(data.graph)
+    >>> z.shape, len(model.history_["loss"])
+    ((2708, 512), 3)
+    >>> model.save("cora-model")
+    >>> bool((ccassg.CCASSG.load("cora-model").transform(data.graph) == z).all())
+    True
     """
 
     # How the method compares (Table 1 of the paper; see `ccassg.systems.base`).

@@ -22,7 +22,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
     ----------
     estimator : object with ``fit`` and ``transform``
         Such as `ccassg.CCASSG` or an embedder of `ccassg.systems`; it is cloned, not changed.
-    graph : Graph, or anything `as_graph` takes, with features
+    graph : Graph, Dataset or anything else `as_graph` takes, with features
         Shared, not copied, by clones.
 
     Attributes
@@ -38,8 +38,11 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
     >>> from sklearn.pipeline import make_pipeline
     >>> import ccassg
     >>> data = ccassg.load_dataset("cora")
-    >>> model = make_pipeline(ccassg.NodeEmbedder(ccassg.CCASSG(), data.graph), LogisticRegression())
-    >>> model = model.fit(data.split().train, data.y[data.split().train])  # doctest: +SKIP
+    >>> embedder = ccassg.NodeEmbedder(ccassg.CCASSG(encoder="gcn", embedding_dim=8, n_steps=2), data)
+    >>> model = make_pipeline(embedder, LogisticRegression())
+    >>> train, test = data.split().train, data.split().test
+    >>> model.fit(train, data.y[train]).predict(test).shape
+    (1000,)
     """
 
     def __init__(self, estimator: Any, graph: Any) -> None:
@@ -63,12 +66,12 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:
-        """Embeddings of the nodes with these numbers, shape (n_samples, d)."""
+        """Return the embeddings of the nodes with these numbers, shape (n_samples, d)."""
         check_is_fitted(self)
         return self.embedding_[_node_numbers(X, len(self.embedding_))]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """Names of the dimensions, those of the estimator where it has any."""
+        """Return the names of the dimensions, those of the estimator where it has any."""
         check_is_fitted(self)
         if hasattr(self.estimator_, "get_feature_names_out"):
             return self.estimator_.get_feature_names_out()

@@ -14,8 +14,22 @@ from typing import Any
 PACKAGES = ("ccassg", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "torch-geometric", "gensim", "cca-zoo")
 
 
+def of_run(seed: int, seconds: float) -> dict[str, Any]:
+    """Return where the numbers of a run that ends now come from, ready for JSON."""
+    import torch
+
+    return {
+        "seed": seed,
+        "seconds": seconds,
+        "peak_memory": peak_memory(),
+        "versions": versions(),
+        "commit": commit(),
+        "machine": machine(torch.get_num_threads()),
+    }
+
+
 def commit() -> dict[str, Any] | None:
-    """The commit of the source that is running and whether its files differ from it; None outside a checkout."""
+    """Return the commit of the running source and whether its files differ from it; None outside a checkout."""
     source = Path(__file__).parent
     try:
         head = _git(source, "rev-parse", "HEAD")
@@ -29,7 +43,7 @@ def commit() -> dict[str, Any] | None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that can change a result, those that are installed."""
+    """Return the versions of Python and of the packages that can change a result, those that are installed."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -40,12 +54,12 @@ def versions() -> dict[str, str]:
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """What the time depends on."""
+    """Return what the time depends on."""
     return {"system": platform.system(), "processor": _processor(), "cpus": os.cpu_count(), "threads": threads}
 
 
 def peak_memory() -> int:
-    """The most resident memory this process ever had, in bytes."""
+    """Return the most resident memory this process ever had, in bytes."""
     try:
         # Not getrusage where there is a choice: on Linux its peak is handed down from the process that started this one.
         status = Path("/proc/self/status").read_text()

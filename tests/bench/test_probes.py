@@ -4,7 +4,7 @@ import torch
 
 from ccassg.bench.probes import SETTINGS, compare_probes, textbook_probe
 from ccassg.datasets import load_dataset
-from ccassg.evaluate import linear_probe
+from ccassg.evaluate.probe import linear_probe
 
 
 def test_the_textbook_loop_reaches_what_ours_reaches():

@@ -2,7 +2,7 @@ import numpy as np
 
 from ccassg.bench import scale as module
 from ccassg.bench.scale import Scale, run_scale, write_synthetic
-from ccassg.io.store import read_store
+from ccassg.io.store import open_store
 
 SMALL = Scale(
     n_nodes=600, n_edges=6000, n_features=12, n_classes=3, n_nuisance=2, trace=2.0, n_steps=3, batch_nodes=100,
@@ -13,7 +13,7 @@ SMALL = Scale(
 def test_the_graph_is_what_it_says(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 1000)  # several pieces
     write_synthetic(tmp_path / "s", SMALL)
-    store = read_store(tmp_path / "s", verify=True)
+    store = open_store(tmp_path / "s", verify=True)
     adjacency = store.graph.adjacency()
     assert (adjacency != adjacency.T).nnz == 0
     assert adjacency.diagonal().sum() == 0

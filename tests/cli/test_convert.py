@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 import ccassg.cli.convert  # noqa: F401
 from ccassg.cli.app import app, as_options
 from ccassg.datasets import load_dataset
-from ccassg.io.store import read_store
+from ccassg.io.store import open_store, part_bounds
 
 run = CliRunner().invoke
 
@@ -17,8 +17,8 @@ def test_convert_a_dataset_with_parts(tmp_path):
     assert result.exit_code == 0, result.output
     assert "nodes: 2,708" in result.output
     assert "3 parts: " in result.output
-    opened, cora = read_store(target), load_dataset("cora")
-    assert len(opened.bounds) == 4
+    opened, cora = open_store(target), load_dataset("cora")
+    assert len(part_bounds(target)) == 4
     assert opened.class_names == cora.class_names
     place = {name: i for i, name in enumerate(cora.graph.node_ids.tolist())}
     order = [place[name] for name in opened.graph.ids.tolist()]
@@ -42,7 +42,7 @@ def test_convert_own_files(tmp_path):
     arguments = ["convert", str(tmp_path / "edges.csv"), "--features", str(tmp_path / "nodes.csv")]
     result = run(app, [*arguments, "-o", str(tmp_path / "s")])
     assert result.exit_code == 0, result.exception
-    opened = read_store(tmp_path / "s")
+    opened = open_store(tmp_path / "s")
     assert opened.graph.ids.tolist() == ["a", "b", "c"]
     assert opened.y.tolist() == [0, 1, 0]
     assert opened.graph.n_features == 2
@@ -64,7 +64,7 @@ def test_convert_reads_what_fit_reads(tmp_path):
     ]
     result = run(app, ["convert", str(tmp_path / "e.csv"), *options, "-o", str(tmp_path / "s")])
     assert result.exit_code == 0, result.exception
-    opened = read_store(tmp_path / "s")
+    opened = open_store(tmp_path / "s")
     assert opened.graph.ids.tolist() == ["é", "b", "c"]
     assert (opened.graph.n_features, opened.y.tolist()) == (1, [0, 1, 0])
     assert sorted(opened.graph.weights.tolist()) == [1, 1, 2, 2]

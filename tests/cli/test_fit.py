@@ -83,7 +83,7 @@ def test_a_store_is_embedded_in_blocks(program, files, tmp_path, monkeypatch, en
     settings = ("-s", f"encoder={encoder}", "-s", "embedding_dim=9", "-s", "n_steps=3")
     code, out, err = program("fit", tmp_path / "s", "-o", tmp_path / "m", *settings)
     assert code == 0, (out, err)
-    graph, model = open_store(tmp_path / "s"), CCASSG.load(tmp_path / "m")
+    graph, model = open_store(tmp_path / "s").graph, CCASSG.load(tmp_path / "m")
     expected = model.transform(graph)
     for name in ("z.parquet", "z.csv", "z.npy", "z.txt", "z.h5ad"):
         code, _, err = program("embed", tmp_path / "m", tmp_path / "s", "-o", tmp_path / name)
@@ -442,11 +442,3 @@ def test_messages_of_the_library_in_the_terms_of_the_program():
     assert as_options("name it with `label_column`") == "name it with --label-column"
     assert as_options("pass `weight=3`, `directed=True`") == "pass --weight 3, --directed"
     assert as_options("`encoding='latin-1'`: 'a `b c`'") == "--encoding latin-1: 'a `b c`'"
-
-
-def test_pairs_and_text_in_settings():
-    from ccassg.run import parse_settings
-
-    assert parse_settings(["a=1", "b=0.5", "c=0.1,0.2", "d=gcn", "e=true", "f=None"]) == {
-        "a": 1, "b": 0.5, "c": (0.1, 0.2), "d": "gcn", "e": True, "f": None,
-    }  # fmt: skip

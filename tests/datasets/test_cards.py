@@ -58,3 +58,4 @@ def test_card_is_complete_without_files(name):
     assert all((card.title, card.about, card.source.startswith("https://"), card.licence, card.citation, card.split))
     assert len(card.class_names) == card.n_classes == TABLE[name][3]
     assert round(100 * card.feature_density, 1) == TABLE[name][4]
+    assert set(card.probe) == {"learning_rate", "weight_decay"}

@@ -155,7 +155,7 @@ def test_impossible_parts_are_refused(data):
 
 def test_a_probe_can_use_either(data):
     """Useless edges: the default keeps what the features say, where a GCN loses it."""
-    from ccassg.evaluate import linear_probe
+    from ccassg.evaluate.probe import linear_probe
     from ccassg.graph.dataset import random_split
 
     graph = stochastic_block_graph(600, 4, 8, 0.25, 40, 0.85, seed=0)

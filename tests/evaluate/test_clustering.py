@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from ccassg.evaluate import cluster_score, knn_score
+from ccassg.evaluate.clustering import cluster_score, knn_score
 
 
 def blobs(seed=0, n=90, d=5, c=3, noise=0.1):
@@ -35,12 +35,6 @@ class TestClusterScore:
         result = cluster_score(z, hidden, seeds=0)
         assert result.clusters.shape == (90,)
         assert result.ari == pytest.approx([1.0])
-
-    def test_directions_when_normalized(self):
-        z, y = blobs(noise=0.05)
-        stretched = z * np.linspace(0.1, 50, 90)[:, None]
-        assert cluster_score(stretched, y, seeds=0, normalize=True).ari == pytest.approx([1.0])
-        assert cluster_score(stretched, y, seeds=0).ari[0] < 0.9
 
     def test_node_order_and_seed(self):
         z, y = blobs(noise=1.5)
@@ -84,14 +78,12 @@ class TestKnnScore:
             right += model.predict(z[i : i + 1])[0] == y[i]
         assert knn_score(z, y, 5, metric=metric) == pytest.approx(right / 90)
 
-    def test_blocks_and_order_change_nothing(self, monkeypatch):
+    def test_order_changes_nothing(self):
         z, y = blobs(noise=2)
         y = np.where(np.arange(90) % 7 == 0, -1, y)
         whole = knn_score(z, y)
         order = np.random.default_rng(0).permutation(90)
         assert knn_score(z[order], y[order]) == whole
-        monkeypatch.setattr("ccassg.evaluate.clustering.BLOCK_FLOATS", 500)
-        assert knn_score(z, y) == whole
 
     def test_tied_vote_goes_to_the_nearest(self):
         z = np.array([[0.0], [1.0], [-1.5]])

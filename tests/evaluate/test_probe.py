@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from collections import namedtuple
 from types import SimpleNamespace
@@ -8,8 +9,9 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, f1_score
 
-from ccassg.evaluate import linear_probe
-from ccassg.evaluate.probe import C_GRID
+from ccassg import Dataset
+from ccassg.datasets import CARDS, load_dataset, stochastic_block_graph
+from ccassg.evaluate.probe import C_GRID, linear_probe
 
 
 @pytest.fixture(autouse=True)
@@ -330,3 +332,27 @@ def test_of_several_decays_validation_takes_the_best_per_run():
     assert together.accuracies != alone[0].accuracies  # or the choice would show nothing
     with pytest.raises(ValueError, match="weight_decay not negative"):
         linear_probe(z, y, splits, weight_decay=[])
+
+
+def test_a_dataset_brings_labels_splits_and_the_papers_rates():
+    data = load_dataset("cora")
+    z = data.graph.features[:, :40].toarray()
+    expected = linear_probe(z, data.y, [data.split()] * 2, seeds=range(2), epochs=15, **CARDS["cora"].probe)
+    found = linear_probe(z, data, seeds=range(2), epochs=15)
+    assert found.as_dict() == expected.as_dict()
+    slow = dataclasses.replace(data, card=dataclasses.replace(data.card, probe={"learning_rate": 1e-6}))
+    assert linear_probe(z, slow, epochs=15).accuracies != linear_probe(z, data, epochs=15).accuracies
+    assert linear_probe(z, slow, learning_rate=1e-2, epochs=15).as_dict() == linear_probe(z, data, epochs=15).as_dict()
+    with pytest.raises(ValueError, match="the dataset has no labels"):
+        linear_probe(z, Dataset(data.graph))
+
+
+def test_without_splits_they_are_random_and_one_per_run():
+    data = stochastic_block_graph(120, n_classes=3, seed=0)
+    z = data.graph.features
+    expected = linear_probe(z, data.y, [data.split(seed) for seed in (4, 5)], seeds=(4, 5), epochs=10).as_dict()
+    assert linear_probe(z, data, seeds=iter((4, 5)), epochs=10).as_dict() == expected
+    assert linear_probe(z, data.y, seeds=(4, 5), epochs=10).as_dict() == expected
+    assert linear_probe([z, z], data.y, seeds=4, epochs=10).as_dict() == expected
+    with pytest.raises(ValueError, match="at least 10 labelled nodes, got 3"):
+        linear_probe(z, np.where(np.arange(120) < 3, data.y, -1))

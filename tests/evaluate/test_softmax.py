@@ -61,11 +61,9 @@ def test_training_follows_autograd_and_adam(history):
 
 
 @pytest.mark.parametrize("block", [1, 4, 5, 100])
-def test_blocks_of_epochs_find_the_same_first_best_epoch(block, history, monkeypatch):
+def test_blocks_of_epochs_find_the_same_first_best_epoch(block, history):
     rows, y, val_rows, val_y = data()
-    monkeypatch.setattr(softmax, "MIN_BLOCK", block)
-    monkeypatch.setattr(softmax, "MAX_BLOCK", block)
-    fitted = softmax.train(start(), rows, y, val_rows, val_y, epochs=23, **SETTINGS)
+    fitted = softmax.train(start(), rows, y, val_rows, val_y, epochs=23, block=block, **SETTINGS)
     for g in range(2):
         for s in range(3):
             accuracies = [((w[g, s] @ val_rows[g].T).argmax(0) == val_y[g]).double().mean().item() for w in history]

@@ -122,3 +122,16 @@ def test_frozen_and_readable(cora):
         cora.split().train = None
     assert repr(cora).startswith("Dataset(cora: Graph(nodes: 2,708")
     assert repr(cora.split()) == "Split(train: 140, val: 500, test: 1,000)"
+
+
+def test_labels_are_the_names_of_the_classes(cora):
+    assert cora.labels == [cora.class_names[c] for c in cora.y]
+    assert toy([1, -1, 0]).labels == ["c1", None, "c0"]
+    graph = toy([0]).graph
+    assert Dataset(graph, np.array([0])).labels == ["0"]
+    assert Dataset(graph).labels is None
+
+
+def test_a_dataset_is_taken_for_its_graph(cora):
+    assert as_graph(cora) is cora.graph
+    assert as_graph(cora, np.ones((2708, 3))).n_features == 3

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -176,3 +177,42 @@ def test_frames_go_in_as_well(write):
     edges = pd.DataFrame({"u": ["ann", "bob"], "v": ["bob", "cid"]})
     assert read_graph(edges, nodes).graph.node_ids.tolist() == ["cid", "bob", "ann"]
     assert read_graph(write("e.csv", EDGES), nodes).graph.features.tolist() == [[1], [2], [3]]
+
+
+EDGE_FRAME = pd.DataFrame({"source": [10, 20, 20], "target": [20, 30, 30], "weight": [1.0, 2.0, 0.5]})
+NODE_FRAME = pd.DataFrame({"node_id": [30, 20, 10], "x": [0.1, 0.2, 0.3], "kind": ["p", "q", "p"]})
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy", "arrow"])
+def test_frames_agree(library):
+    edges, nodes = EDGE_FRAME, NODE_FRAME
+    if library != "pandas":
+        edges, nodes = pl.from_pandas(edges), pl.from_pandas(nodes)
+    if library == "lazy":
+        edges, nodes = edges.lazy(), nodes.lazy()
+    if library == "arrow":
+        edges, nodes = edges.to_arrow(), nodes.to_arrow()
+    graph = read_graph(edges, nodes).graph
+    assert graph.node_ids.tolist() == [30, 20, 10]
+    np.testing.assert_allclose(graph.adjacency().toarray(), [[0, 2.5, 0], [2.5, 0, 1], [0, 1, 0]])
+    np.testing.assert_allclose(graph.features, [[0.1, 1, 0], [0.2, 0, 1], [0.3, 1, 0]], rtol=1e-6)
+
+
+def test_index_of_a_frame_holds_ids():
+    for nodes in (NODE_FRAME.set_index("node_id"), NODE_FRAME.set_index("node_id").rename_axis(None)):
+        assert read_graph(EDGE_FRAME, nodes).ids.tolist() == [30, 20, 10]
+    categories = NODE_FRAME.astype({"kind": "category"})
+    assert read_graph(EDGE_FRAME, categories).graph.n_features == 3
+
+
+def test_bad_frames_get_their_sentence():
+    with pytest.raises(ValueError, match="the node table lacks 1 of the 3 nodes that the edge table names"):
+        read_graph(EDGE_FRAME, NODE_FRAME.iloc[:2])
+    with pytest.raises(ValueError, match=r"the node table, column 'x', row 1 \(counted from 0\): no value"):
+        read_graph(EDGE_FRAME, NODE_FRAME.assign(x=[1.0, np.nan, 2.0]))
+    with pytest.raises(ValueError, match="the edge table has no rows"):
+        read_graph(EDGE_FRAME.iloc[:0], NODE_FRAME)
+    with pytest.raises(ValueError, match=r"the node table, column 'node_id', row 1 .*: the id 30 was there before"):
+        read_graph(EDGE_FRAME, NODE_FRAME.assign(node_id=[30, 30, 10]))
+    with pytest.raises(ValueError, match="the node table"):
+        read_graph(EDGE_FRAME, NODE_FRAME.assign(kind=[1, "a", (2,)]))

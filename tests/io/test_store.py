@@ -1,5 +1,6 @@
 """The graph store: round trips, laziness, and everything that must be refused."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -8,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ccassg import as_graph
+from ccassg import Dataset, as_graph
 from ccassg.graph.scaling import Scaling
 from ccassg.io import store, storewriter
-from ccassg.io.store import MANIFEST, is_store, manifest_hash, open_store, read_store
+from ccassg.io.store import MANIFEST, is_store, manifest_hash, open_store, part_bounds
 from ccassg.io.storewriter import StoreWriter, write_store
 
 N, F = 60, 7
@@ -55,19 +56,19 @@ def is_mapped(array):
 
 def test_round_trip(graph, tmp_path):
     y = np.arange(N) % 3
-    write_store(tmp_path / "s", graph, y, class_names=("a", "b", "c"))
-    opened = read_store(tmp_path / "s")
+    write_store(tmp_path / "s", Dataset(graph, y, ("a", "b", "c")))
+    opened = open_store(tmp_path / "s")
     assert_same(opened.graph, graph)
     assert np.array_equal(opened.y, y)
     assert opened.class_names == ("a", "b", "c")
     assert opened.feature_names is None
-    assert opened.bounds == (0, N)
+    assert part_bounds(tmp_path / "s") == (0, N)
     assert is_store(tmp_path / "s")
     assert not is_store(tmp_path)
     assert store.location(opened.graph) == tmp_path / "s"
     assert store.location(graph) is None
     # A store is an input like any other.
-    write_store(tmp_path / "again", opened.graph, opened.y, class_names=opened.class_names)
+    write_store(tmp_path / "again", opened)
     for file in (tmp_path / "s").iterdir():
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
 
@@ -76,10 +77,10 @@ def test_round_trip(graph, tmp_path):
 def test_parts_are_ranges_and_the_graph_stays_the_same(graph, tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(storewriter, "CHUNK_BYTES", chunk)
     parts = np.random.default_rng(2).integers(0, 4, N)
-    write_store(tmp_path / "s", graph, np.arange(N), parts=parts)
-    opened = read_store(tmp_path / "s")
+    write_store(tmp_path / "s", Dataset(graph, np.arange(N)), parts=parts)
+    opened = open_store(tmp_path / "s")
     order = opened.y  # the labels were the old numbers
-    assert np.array_equal(parts[order], np.repeat(np.arange(4), np.diff(opened.bounds)))
+    assert np.array_equal(parts[order], np.repeat(np.arange(4), np.diff(part_bounds(tmp_path / "s"))))
     assert np.array_equal(opened.graph.node_ids, graph.node_ids[order])
     expected = graph.adjacency()[order][:, order]
     assert (opened.graph.adjacency() != expected).nnz == 0
@@ -93,7 +94,7 @@ def test_opening_maps_and_does_not_read(graph, tmp_path, monkeypatch):
     write_store(tmp_path / "s", graph)
     monkeypatch.setattr(store, "ALWAYS_VERIFY", 0)
     monkeypatch.setattr(store, "_file_hash", lambda path: pytest.fail("a large store was read in full"))
-    opened = open_store(tmp_path / "s")
+    opened = open_store(tmp_path / "s").graph
     assert isinstance(opened.indices, np.memmap)
     features = opened.features
     if features is not None:
@@ -107,8 +108,8 @@ def test_opening_maps_and_does_not_read(graph, tmp_path, monkeypatch):
 
 def test_the_file_survives_writes_to_the_arrays(tmp_path):
     write_store(tmp_path / "s", as_graph(np.array([[0], [1]]), np.ones((2, 3))))
-    open_store(tmp_path / "s").features[:] = 5
-    assert (open_store(tmp_path / "s", verify=True).features == 1).all()
+    open_store(tmp_path / "s").graph.features[:] = 5
+    assert (open_store(tmp_path / "s", verify=True).graph.features == 1).all()
 
 
 def test_release_leaves_private_copies_of_others_alone(tmp_path):
@@ -125,7 +126,7 @@ def test_release_leaves_private_copies_of_others_alone(tmp_path):
 def small(tmp_path):
     path = tmp_path / "s"
     graph = as_graph(np.array([[0, 1, 2], [1, 2, 3]]), sp.csr_array(np.eye(4)), node_ids=list("abcd"))
-    write_store(path, graph, np.zeros(4, int))
+    write_store(path, Dataset(graph, np.zeros(4, int)))
     return path
 
 
@@ -152,7 +153,7 @@ def test_truncated_and_altered_files_are_refused(small):
         with pytest.raises(ValueError, match="missing or not a regular file"):
             open_store(small)
         file.write_bytes(content)
-    assert open_store(small, verify=True).n_nodes == 4
+    assert open_store(small, verify=True).graph.n_nodes == 4
 
 
 def test_links_and_foreign_files_are_refused(small, tmp_path):
@@ -164,10 +165,10 @@ def test_links_and_foreign_files_are_refused(small, tmp_path):
 
 
 def test_how_features_were_scaled_is_kept_and_checked(small, tmp_path):
-    assert read_store(small).scaling is None
+    assert open_store(small).scaling is None
     kept = Scaling((0.1, 2.0, 0.0, 0.0), (1 / 3, 0.0, 1.0, 1.0))
-    write_store(tmp_path / "scaled", open_store(small), scaling=kept)
-    assert read_store(tmp_path / "scaled").scaling == kept
+    write_store(tmp_path / "scaled", dataclasses.replace(open_store(small), scaling=kept))
+    assert open_store(tmp_path / "scaled").scaling == kept
     for forged, message in (
         ({"means": [0] * 4, "deviations": [float("nan")] * 4}, "finite numbers"),
         ({"means": [0], "deviations": [1]}, "4 means, one per feature, got 1"),
@@ -180,7 +181,7 @@ def test_how_features_were_scaled_is_kept_and_checked(small, tmp_path):
     del manifest["scaling"]  # as stores were before there was a scaling
     manifest["sha256"] = manifest_hash(manifest)
     (small / MANIFEST).write_text(json.dumps(manifest))
-    assert read_store(small).scaling is None
+    assert open_store(small).scaling is None
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "/etc/passwd", "unknown"])
@@ -233,7 +234,7 @@ def test_an_array_without_its_hash_size_or_type_is_refused(small, change):
     change(arrays["indices"])
     rewrite(small, arrays=arrays)
     with pytest.raises(ValueError, match=r"manifest\.json"):
-        read_store(small)
+        open_store(small)
 
 
 @pytest.mark.parametrize("header", [b"{'descr': '|u1', 'shape': (1, [", b"{'descr': (((", b"\xff" * 40, b""])
@@ -245,7 +246,7 @@ def test_a_forged_header_is_refused_in_a_sentence(small, header):
     entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     rewrite(small, arrays=manifest["arrays"] | {"indices": manifest["arrays"]["indices"] | entry})
     with pytest.raises(ValueError, match=r"indices\.npy is not an array that can be mapped"):
-        read_store(small)
+        open_store(small)
 
 
 def test_pickles_are_never_loaded(small):
@@ -262,7 +263,7 @@ def test_what_is_there_stays_unless_it_is_a_store_to_overwrite(small, tmp_path):
     with pytest.raises(ValueError, match="exists already; pass `overwrite=True`"):
         write_store(small, graph)
     write_store(small, graph, overwrite=True)
-    assert open_store(small).n_nodes == 2
+    assert open_store(small).graph.n_nodes == 2
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("do not delete")
     with pytest.raises(ValueError, match="exists already; choose another name"):
@@ -277,7 +278,7 @@ def test_a_failed_write_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="strings or all be integers"):
         write_store(tmp_path / "s", graph)
     with pytest.raises(ValueError, match="2 integers, one per node"):
-        write_store(tmp_path / "s", as_graph(np.array([[0], [1]])), np.zeros(3))
+        write_store(tmp_path / "s", Dataset(as_graph(np.array([[0], [1]])), np.zeros(3)))
     with pytest.raises(ValueError, match="announced with 5 rows"), StoreWriter(tmp_path / "s") as writer:
         writer.add_pieces("labels", np.int64, (5,), iter([np.zeros(3)]))
     assert list(tmp_path.iterdir()) == []

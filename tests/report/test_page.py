@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import re
 import shutil
@@ -10,7 +11,12 @@ import shutil
 import numpy as np
 import pytest
 
-from ccassg.report import ReportData, page, write_report
+from ccassg.datasets import stochastic_block_graph
+from ccassg.estimator import CCASSG
+from ccassg.evaluate.probe import linear_probe
+from ccassg.report import page, write_report
+from ccassg.report.data import ReportData
+from ccassg.report.page import write_page
 
 ARGUMENTS = [
     "--headless",
@@ -82,14 +88,54 @@ def test_embedded_json_cannot_leave_its_element():
 
 
 def test_page_is_one_file_that_names_no_host_and_repeats(tmp_path):
-    first = write_report(tmp_path / "a.html", example())
+    first = write_page(tmp_path / "a.html", example())
     text = first.read_text(encoding="utf-8")
-    assert write_report(tmp_path / "b.html", example()).read_text(encoding="utf-8") == text
+    assert write_page(tmp_path / "b.html", example()).read_text(encoding="utf-8") == text
     assert set(re.findall(r"https?://[^\s\"']*", text)) == {"http://www.w3.org/2000/svg"}  # a name, never fetched
     assert "default-src 'none'" in text
     assert "unsafe" not in text
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b", text)
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["a.html", "b.html"]
+
+
+def shown(file):
+    """What the page's script is given."""
+    return json.loads(re.search(r'type="application/json">(.*?)</script>', file.read_text(encoding="utf-8"), re.S)[1])
+
+
+def test_write_report_takes_all_from_the_dataset_the_model_and_the_probe(tmp_path):
+    data = stochastic_block_graph(40, n_classes=2, seed=0)
+    data = dataclasses.replace(data, notes=("a note",), class_names=("red", "green", "nobody's"))
+    model = CCASSG(n_steps=2, hidden_dim=4, embedding_dim=4, random_state=0)
+    z = model.fit_transform(data.graph)
+    result = linear_probe(z, data.y, data.split(0), epochs=3)
+    found = shown(write_report(tmp_path / "all.html", z, data, model=model, probe=result, layout=grid(40)))
+    assert found["title"] == (data.name or "all")
+    assert found["ids"] == [str(i) for i in range(40)]
+    assert sorted(found["colourings"][0]["names"]) == ["green", "red"]
+    assert found["graph"] == data.graph.counts()
+    assert found["notes"] == ["a note"]
+    assert [curve["name"] for curve in found["curves"]] == list(model.history_)
+    assert found["settings"]["hidden_dim"] == 4
+    assert found["choices"] == list(model.reasons_)
+    assert found["probe"]["accuracies"] == result.accuracies
+    assert found["probe"]["classes"] == ["red", "green"]
+
+
+def test_write_report_of_an_array_and_what_the_user_gives_in_place_of_the_dataset(tmp_path):
+    z = np.random.default_rng(0).normal(size=(12, 3))
+    bare = shown(write_report(tmp_path / "bare.html", z, layout=grid(12)))
+    assert (bare["title"], bare["probe"], bare["graph"], bare["curves"]) == ("bare", None, {}, [])
+    data = stochastic_block_graph(12, n_classes=2, mean_degree=2, seed=0)
+    own = {"node_ids": list("abcdefghijkl"), "labels": ["x", "y", None] * 4, "columns": {"c": range(12)}}
+    found = shown(write_report(tmp_path / "own.html", z, data, title="Mine", n_clusters=3, layout=grid(12), **own))
+    assert found["title"] == "Mine"
+    assert found["ids"] == own["node_ids"]
+    assert [colouring["name"] for colouring in found["colourings"]] == ["label", "cluster (k-means)", "c"]
+    assert found["colourings"][0]["names"] == ["x", "y", "(no label)"]
+    assert len(found["colourings"][1]["names"]) == 3
+    with pytest.raises(ValueError, match="node_ids has 12 entries, but there are 11 nodes"):
+        write_report(tmp_path / "short.html", z[:11], data)
 
 
 def test_a_hostile_title_stays_a_title(tmp_path):
@@ -119,7 +165,7 @@ def visit(browser, tmp_path):
         complaints: list[str] = []
 
         def go(data, **options):
-            file = write_report(tmp_path / "report.html", data)
+            file = write_page(tmp_path / "report.html", data)
             context = stack.enter_context(contextlib.closing(browser.new_context(**options)))
             tab = context.new_page()
             tab.on("console", lambda message: complaints.append(message.text))
@@ -191,7 +237,7 @@ def test_a_page_of_nothing_but_an_embedding(visit):
 def test_one_node_and_equal_nodes_are_drawn(visit):
     assert "1 node ·" in visit(ReportData("One", np.ones((1, 1), np.float32))).inner_text("#summary")
     tab = visit(ReportData("Equal", np.ones((12, 2), np.float32), history={"loss": [float("nan")]}))
-    assert "complete collapse" in tab.inner_text("#warnings")
+    assert "Complete collapse" in tab.inner_text("#warnings")
     assert "nothing to draw" in tab.inner_text("#curves")
 
 
@@ -309,7 +355,7 @@ def test_hostile_text_is_shown_and_never_run(visit):
 
 def test_the_policy_alone_stops_markup_scripts_and_requests(browser, tmp_path):
     """Even if a text did become markup, it could neither run nor load anything: shown by trying from inside."""
-    file = write_report(tmp_path / "report.html", example(n=10))
+    file = write_page(tmp_path / "report.html", example(n=10))
     with contextlib.closing(browser.new_context()) as context:
         tab = context.new_page()
         tab.goto(file.as_uri())
@@ -373,4 +419,4 @@ def test_the_page_about_cora_stays_small(tmp_path, dataset):
     n = cora.graph.n_nodes
     z = rng.normal(size=(n, 512)).astype(np.float32)
     data = ReportData("Cora", z, cora.graph.node_ids, labels=[str(v) for v in cora.y], layout=rng.normal(size=(n, 2)))
-    assert write_report(tmp_path / "cora.html", data).stat().st_size < 8_000_000
+    assert write_page(tmp_path / "cora.html", data).stat().st_size < 8_000_000

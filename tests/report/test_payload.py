@@ -3,13 +3,16 @@ from __future__ import annotations
 import ast
 import base64
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import ccassg.report
-from ccassg.report import ReportData, payload
+from ccassg.evaluate.diagnostics import correlation_matrix, diagnose
+from ccassg.report import payload
+from ccassg.report.data import ReportData
 from ccassg.report.payload import build_payload
 
 TYPES = {"int8": np.int8, "int16": np.int16, "uint16": np.uint16, "uint32": np.uint32, "float32": np.float32}
@@ -29,13 +32,10 @@ def colouring(data, name):
     return next(c for c in build_payload(data)["colourings"] if c["name"] == name)
 
 
-def test_report_imports_no_torch():
-    for file in Path(ccassg.report.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            assert not any(name.split(".")[0] == "torch" for name in names), file.name
+def test_the_report_and_what_it_uses_of_evaluate_load_no_torch():
+    code = "import sys, ccassg.report.payload; print(sorted({'torch', 'ccassg.report.page'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == ["ccassg.report.page"]
 
 
 def test_layout_keeps_its_proportions():
@@ -86,22 +86,43 @@ def test_as_many_clusters_as_labels_unless_told():
     assert told["names"] == [f"cluster {i}" for i in range(1, 6)]
 
 
-def test_neighbours_are_exact_in_small_graphs_and_searched_in_large_ones(monkeypatch):
+def test_neighbours_are_exact_in_small_graphs_and_searched_in_large_ones():
     exact = build_payload(example())["neighbours"]
     assert (exact["exact"], exact["k"]) == (True, 10)
     assert len(unpack(exact["index"])) == len(unpack(exact["similarity"])) == 120
-    monkeypatch.setattr(payload, "MAX_EXACT", 11)
-    likely = build_payload(example())["neighbours"]
+    likely = build_payload(example(), max_exact=11)["neighbours"]
     assert likely["exact"] is False
     assert likely["index"] == exact["index"]  # so small that every cell is searched
 
 
-def test_a_huge_graph_is_sampled_row_by_row_and_says_so(monkeypatch):
-    monkeypatch.setattr(payload, "MAX_NODES", 6)
+def test_spectrum_and_correlation_are_those_of_the_diagnostics():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 200))
+    z[:, 5] = 7
+    data = ReportData("wide", z, layout=rng.normal(size=(300, 2)))
+    found, expected = build_payload(data), diagnose(z.astype(np.float32))
+    shown = found["correlation"]["columns"]
+    assert (len(shown), shown[0], shown[-1], found["correlation"]["constant"]) == (128, 0, 199, 1)
+    matrix = correlation_matrix(z.astype(np.float32))[np.ix_(shown, shown)]
+    np.testing.assert_allclose(unpack(found["correlation"]["values"]) / 127, matrix.ravel(), atol=0.5 / 127 + 1e-9)
+    assert found["correlation"]["meanAbsolute"] == expected["off_diagonal_correlation"]
+    assert found["spectrum"]["effectiveRank"] == expected["effective_rank"]
+    assert found["spectrum"]["variance"][0] == pytest.approx(expected["top_variance_share"])
+    assert sum(found["spectrum"]["variance"]) == pytest.approx(1)
+    assert found["warnings"] == expected["warnings"] == [expected["warnings"][0]]
+
+
+def test_the_spectrum_has_no_more_entries_than_nodes_and_may_be_zero():
+    assert len(build_payload(example(n=3, d=9))["spectrum"]["variance"]) == 3
+    equal = ReportData("equal", np.full((50, 4), 1234.5), layout=np.zeros((50, 2)))
+    assert build_payload(equal)["spectrum"] == {"variance": [0.0] * 4, "effectiveRank": 0.0}
+
+
+def test_a_huge_graph_is_sampled_row_by_row_and_says_so():
     n = 20
     layout = np.column_stack([np.arange(n), np.zeros(n)])
     data = example(n=n, node_ids=[f"n{i}" for i in range(n)], labels=[f"l{i}" for i in range(n)], layout=layout)
-    found = build_payload(data)
+    found = build_payload(data, max_nodes=6)
     assert (found["nodes"], found["allNodes"], len(found["ids"])) == (6, 20, 6)
     assert any("6 nodes drawn at random of 20" in note for note in found["notes"])
     labels = found["colourings"][0]

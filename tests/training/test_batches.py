@@ -149,7 +149,7 @@ def test_a_resumed_run_of_batches_equals_an_uninterrupted_one(tmp_path, make):
 def test_a_store_trains_to_the_same_bits_as_memory(tmp_path):
     for kind, graph in GRAPHS.items():
         write_store(tmp_path / kind, graph)
-        stored = open_store(tmp_path / kind)
+        stored = open_store(tmp_path / kind).graph
         for chosen in (settings(), settings(batch_nodes=0)):
             one, other = gcn((F, 16, 8)), gcn((F, 16, 8))
             assert train(one, graph, chosen) == train(other, stored, chosen)

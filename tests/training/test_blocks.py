@@ -33,7 +33,7 @@ def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path, monkeypa
     for block in (7, 64, 1000):
         np.testing.assert_allclose(embed_blocks(encoder, graph, block=block), expected, rtol=1e-4, atol=1e-5)
     write_store(tmp_path / "store", graph)
-    out = embed_blocks(encoder, open_store(tmp_path / "store"), tmp_path / "z.npy", block=32)
+    out = embed_blocks(encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32)
     assert isinstance(out, np.memmap)
     np.testing.assert_allclose(np.load(tmp_path / "z.npy"), expected, rtol=1e-4, atol=1e-5)
     assert {path.name for path in tmp_path.iterdir()} == {"store", "z.npy"}
@@ -47,7 +47,7 @@ def test_joined_encoders_side_by_side(kind, spill_from, tmp_path, monkeypatch):
     late = Encoder((F, 7, 6), propagate=True, batch_norm=False, extra_hops=1)
     encoder = Joined([late, mlp((F, 9, 4)), linear])
     write_store(tmp_path / "store", GRAPHS[kind])
-    z = embed_blocks(encoder, open_store(tmp_path / "store"), tmp_path / "z.npy", block=32)
+    z = embed_blocks(encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32)
     np.testing.assert_allclose(z, embed(encoder, GRAPHS[kind]).numpy(), rtol=1e-4, atol=1e-5)
 
 

@@ -83,7 +83,7 @@ def work(rank, size, port, folder):
         assert speaks == (rank == 0)
         for name in RUNS:
             results[name] = trace_of(name)
-        results["store"] = trace_of("two layers", open_store(folder / "store"))
+        results["store"] = trace_of("two layers", open_store(folder / "store").graph)
         results["resumed"] = trace_of("two layers", checkpoint_path=folder / f"one{rank}.safetensors")
         three = settings(n_steps=3)
         train(ENCODERS["two layers"](), graph_of(""), three, checkpoint_path=folder / f"two{rank}.safetensors")
@@ -150,7 +150,7 @@ def test_two_processes_follow_the_loss_of_one(together, name):
 
 def test_ranks_may_read_a_partitioned_store(together):
     (first, _), folder = together
-    alone = trace_of("two layers", open_store(folder / "store"))
+    alone = trace_of("two layers", open_store(folder / "store").graph)
     np.testing.assert_allclose(first["store"]["loss"], alone["loss"], rtol=1e-4)
 
 
@@ -254,7 +254,7 @@ def test_parts_of_a_block_model_cost_little_traffic():
 def test_ranks_take_the_parts_of_a_store(tmp_path):
     graph = graph_of("undirected")
     write_store(tmp_path / "s", graph, parts=partition(graph, 4))
-    stored = open_store(tmp_path / "s")
+    stored = open_store(tmp_path / "s").graph
     assert (np.diff(distributed.parts_for_ranks(stored, 4)) >= 0).all()
     four, two = distributed.parts_for_ranks(stored, 4), distributed.parts_for_ranks(stored, 2)
     assert np.array_equal(four // 2, two)

@@ -25,7 +25,7 @@ from ccassg.experiments import EXPERIMENTS, output
 from ccassg.experiments.records import Records, key_of
 from ccassg.experiments.summary import summarize
 from ccassg.io.labels import encode_labels, read_labels
-from ccassg.io.store import manifest_hash, read_store
+from ccassg.io.store import manifest_hash, open_store
 from ccassg.io.storewriter import write_store
 from ccassg.run import read_run
 from ccassg.training import checkpoint
@@ -132,7 +132,7 @@ def _store(good, work, rng):
     if isinstance(manifest, dict):
         manifest["sha256"] = manifest_hash(manifest)
     (work / "manifest.json").write_text(json.dumps(manifest))
-    return lambda: read_store(work)
+    return lambda: open_store(work)
 
 
 def _array(good, work, rng):
@@ -143,7 +143,7 @@ def _array(good, work, rng):
     manifest["arrays"][name] |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     manifest["sha256"] = manifest_hash(manifest)
     (work / "manifest.json").write_text(json.dumps(manifest))
-    return lambda: read_store(work)
+    return lambda: open_store(work)
 
 
 def _model(good, work, rng):

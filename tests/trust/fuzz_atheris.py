@@ -20,7 +20,7 @@ with atheris.instrument_imports(include=["ccassg"]):
     from ccassg.io.embeddings import read_embeddings
     from ccassg.io.graphs import read_graph
     from ccassg.io.labels import read_labels
-    from ccassg.io.store import read_store
+    from ccassg.io.store import open_store
     from ccassg.model_file import load
     from ccassg.run import read_run
 
@@ -40,7 +40,7 @@ READERS = (
     ("nodes.npz", lambda path: read_graph(FOLDER / "good.csv", path)),
     ("nodes.parquet", lambda path: read_graph(FOLDER / "good.csv", path)),
     ("labels.csv", read_labels),
-    ("manifest.json", lambda path: read_store(path.parent)),
+    ("manifest.json", lambda path: open_store(path.parent)),
     ("config.json", lambda path: load(path.parent)),
     ("run.json", lambda path: read_run(path.parent)),
     ("a.jsonl", read),

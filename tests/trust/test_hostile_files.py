@@ -27,9 +27,9 @@ from ccassg.experiments.records import read
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.graphs import read_graph
 from ccassg.io.labels import encode_labels, read_labels
-from ccassg.io.store import read_store
+from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
-from ccassg.run import read_run
+from ccassg.run import Run, read_run
 
 GRAPH = as_graph(sp.random(12, 12, density=0.3, random_state=0), np.eye(12, 5))
 
@@ -73,8 +73,8 @@ def test_pickles_never_run(tmp_path, edges, model, figure):
     attempts += [lambda p=tmp_path / name: read_embeddings(p) for name in ("x.npy", "y.parquet", "y.csv")]
     attempts += [
         lambda: unpickle(tmp_path / "allx"),
-        lambda: read_store(store, verify=False),
-        lambda: read_store(store),
+        lambda: open_store(store, verify=False),
+        lambda: open_store(store),
     ]
     for content in (plain, (tmp_path / "x.pt").read_bytes()):
         (model / "model.safetensors").write_bytes(content)
@@ -154,7 +154,7 @@ def test_links_in_a_store_are_refused(tmp_path):
     array.rename(tmp_path / "elsewhere.npy")
     array.symlink_to(tmp_path / "elsewhere.npy")
     with pytest.raises(ValueError, match="not a regular file"):
-        read_store(tmp_path / "store")
+        open_store(tmp_path / "store")
 
 
 DEEP = "[" * 100_000
@@ -213,7 +213,7 @@ def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, bounded, cou
     count("property tests", files=2)
     (tmp_path / "a.jsonl").write_text(json.dumps(content) + "\n")
     (tmp_path / "run.json").write_text(json.dumps(content))
-    for attempt, kind in ((lambda: read(tmp_path / "a.jsonl"), list), (lambda: read_run(tmp_path), dict)):
+    for attempt, kind in ((lambda: read(tmp_path / "a.jsonl"), list), (lambda: read_run(tmp_path), Run)):
         with suppress(ValueError):
             assert isinstance(attempt(), kind)
 

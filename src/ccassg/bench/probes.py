@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ccassg.datasets import load_dataset
-from ccassg.evaluate import linear_probe
-from ccassg.model.presets import PROBES
+from ccassg.datasets import CARDS, load_dataset
+from ccassg.evaluate.probe import linear_probe
 
 N_SEEDS = 20
 EPOCHS = 2000
-SETTINGS: dict[str, Any] = PROBES["cora"]
+SETTINGS: dict[str, Any] = dict(CARDS["cora"].probe)
 
 
 def textbook_probe(z: torch.Tensor, y: torch.Tensor, split: Any, *, seed: int, epochs: int = EPOCHS) -> float:

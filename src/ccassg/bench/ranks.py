@@ -52,7 +52,7 @@ def compare_ranks(
         data = stochastic_block_graph(
             n_nodes, n_classes=64, mean_degree=10.0, homophily=0.95, n_features=WIDTH, seed=0, sparse_features=False
         )
-        write_store(folder / "store", data.graph, data.y, parts=partition(data.graph, max(sizes)))
+        write_store(folder / "store", data, parts=partition(data.graph, max(sizes)))
         n_edges = data.graph.n_edges
         del data
         for size in sizes:
@@ -79,7 +79,7 @@ def main() -> None:
     folder, n_steps = Path(sys.argv[1]), int(sys.argv[2])
     with distributed.session():
         ranks = distributed.active()
-        graph = open_store(folder / "store")
+        graph = open_store(folder / "store").graph
         settings = PRESETS["cora"] | {"hidden_dim": WIDTH, "embedding_dim": WIDTH}
         run, encoder = CCASSG(**settings, random_state=0).prepare(graph)
         if ranks is None:

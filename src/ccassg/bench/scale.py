@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from ccassg.estimator import CCASSG
-from ccassg.evaluate import linear_probe
-from ccassg.graph import Array, Split
-from ccassg.io.store import Store, read_store
+from ccassg.evaluate.probe import linear_probe
+from ccassg.graph import Array, Dataset, Split
+from ccassg.io.store import open_store
 from ccassg.io.storewriter import StoreWriter
 from ccassg.training.blocks import embed_blocks
 
@@ -79,9 +79,9 @@ def run_scale(
         with _stage("convert", stages, say):
             write_synthetic(work / "store", scale)
         with _stage("open", stages, say):
-            store = read_store(work / "store", verify=False)
+            store = open_store(work / "store", verify=False)
         with _stage("verify", stages, say):
-            read_store(work / "store", verify=True)
+            open_store(work / "store", verify=True)
         model = _model(scale, scale.n_steps)
         with _stage("train", stages, say):
             model.fit(store.graph)
@@ -182,7 +182,7 @@ def _model(scale: Scale, n_steps: int) -> CCASSG:
     )
 
 
-def _probe(z: Any, store: Store, scale: Scale) -> float:
+def _probe(z: Any, store: Dataset, scale: Scale) -> float:
     """Accuracy of the linear probe on some nodes: a few labelled ones per class, the rest for validation and test."""
     assert store.y is not None
     rng = np.random.default_rng(scale.seed + 1)

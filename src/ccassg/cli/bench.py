@@ -43,7 +43,7 @@ def bench(
 
     Example: ccassg bench --datasets cora,photo --json bench.json
     """
-    from ccassg import run
+    from ccassg import provenance
     from ccassg.bench.compare import GROWTH, compare, growth
     from ccassg.bench.page import write_page
     from ccassg.bench.probes import compare_probes
@@ -83,7 +83,7 @@ def bench(
     say(
         f"evaluating 20 runs on Cora takes as long as {result['probes']['textbook_probes']:.1f} runs of the textbook's loop"
     )
-    result["provenance"] = run.provenance(0, 0.0) | {"threads": threads, "device": device}
+    result["provenance"] = provenance.of_run(0, 0.0) | {"threads": threads, "device": device}
     for row in result["datasets"]:
         row["commit"] = result["provenance"]["commit"]
     if update and json_file is not None:
@@ -119,7 +119,7 @@ def _finish(result: dict[str, Any], json_file: Path | None, docs: Path | None) -
 def _bench_scale(nodes: int | None, threads: int) -> dict[str, Any]:
     import torch
 
-    from ccassg import run
+    from ccassg import provenance
     from ccassg.bench.scale import Scale, run_scale
 
     torch.set_num_threads(threads)
@@ -127,12 +127,12 @@ def _bench_scale(nodes: int | None, threads: int) -> dict[str, Any]:
     if nodes is not None:
         size = replace(size, n_nodes=nodes, n_edges=round(size.n_edges * nodes / size.n_nodes))
     result = run_scale(size, say=say)
-    result["provenance"] = run.provenance(size.seed, sum(stage["seconds"] for stage in result["stages"].values()))
+    result["provenance"] = provenance.of_run(size.seed, sum(stage["seconds"] for stage in result["stages"].values()))
     return result
 
 
 def _bench_ranks(ranks: str, nodes: int | None) -> dict[str, Any]:
-    from ccassg import run
+    from ccassg import provenance
     from ccassg.bench.ranks import compare_ranks
 
     try:
@@ -142,5 +142,5 @@ def _bench_ranks(ranks: str, nodes: int | None) -> dict[str, Any]:
     if min(sizes) < 1:
         raise ValueError(f"--ranks takes numbers of processes separated by commas, such as 1,2,4; got {ranks!r}")
     result = compare_ranks(sizes, **({} if nodes is None else {"n_nodes": nodes}), say=say)
-    result["provenance"] = run.provenance(0, 0.0) | {"threads": 1}
+    result["provenance"] = provenance.of_run(0, 0.0) | {"threads": 1}
     return result

@@ -30,12 +30,11 @@ def convert(
     from ccassg.io.storewriter import write_store
 
     start = time.perf_counter()
-    loaded = files.open().loaded
-    graph = loaded.graph
+    data = files.open()
+    graph = data.graph
     found_parts = partition.partition(graph, parts, method=method)  # type: ignore[arg-type]
     assigned = found_parts if parts > 1 else None  # one part is all there is, once the method's name is checked
-    known: dict[str, Any] = {name: getattr(loaded, name) for name in ("y", "class_names", "feature_names", "scaling")}
-    write_store(store, graph, parts=assigned, overwrite=overwrite, **known)
+    write_store(store, data, parts=assigned, overwrite=overwrite)
     result: dict[str, Any] = {
         "store": str(store),
         "nodes": graph.n_nodes,
@@ -56,4 +55,4 @@ def convert(
     write_json(json_file, result)
     for line in lines:
         say(line)
-    say_notes(loaded.notes or graph.notes)
+    say_notes(data.notes or graph.notes)

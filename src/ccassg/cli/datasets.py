@@ -80,7 +80,7 @@ def fetch(
 
 
 def _describe(name: str, data_dir: Path | None) -> dict[str, Any]:
-    """One row of the list, ready for JSON."""
+    """Return one row of the list, ready for JSON."""
     card, folder = CARDS[name], find_folder(name, data_dir)
     where, paths = "not fetched", []
     if name == "cora":
@@ -108,7 +108,7 @@ def _describe(name: str, data_dir: Path | None) -> dict[str, Any]:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    """A table on a terminal, aligned plain lines elsewhere."""
+    """Print a table on a terminal, aligned plain lines elsewhere."""
     columns = ("name", "nodes", "edges", "features", "classes", "size", "licence", "where")
     cells = []
     for row in rows:

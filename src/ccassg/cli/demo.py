@@ -22,20 +22,20 @@ def demo(
 
     Example: ccassg demo
     """
-    from ccassg import run
+    from ccassg import provenance, run
+    from ccassg.datasets import load_dataset
     from ccassg.estimator import CCASSG
-    from ccassg.io.open_graph import open_graph
+    from ccassg.evaluate.probe import linear_probe
 
-    opened = open_graph("cora")
-    graph = opened.loaded.graph
-    say(f"Cora, a citation graph that comes with the package: {graph!r}")
+    data = load_dataset("cora")
+    say(f"Cora, a citation graph that comes with the package: {data.graph!r}")
     embeddings, seconds = [], []
     with steps("training") as advance:
         for seed in range(seeds):
             model = CCASSG.preset("cora", random_state=seed)
             embeddings.append(
                 model.fit_transform(
-                    graph,
+                    data.graph,
                     on_step=lambda step, terms, total, seed=seed: advance(
                         seed * total + step, seeds * total, f"model {seed + 1} of {seeds}, loss {float(terms.loss):.1f}"
                     ),
@@ -45,20 +45,20 @@ def demo(
     say(
         f"trained {seeds} models without labels, {min(seconds):.1f} s each at best; linear probe on the public split ..."
     )
-    result = run.probe(embeddings, opened, seeds)
-    provenance = run.provenance(seeds - 1, seconds[-1])
-    run.save_run(model_folder, model, opened, embeddings[-1], source="cora", provenance=provenance)
+    result = linear_probe(embeddings, data, seeds=range(seeds))
+    made_by = provenance.of_run(seeds - 1, seconds[-1])
+    run.save_run(model_folder, model, data, embeddings[-1], source="cora", provenance=made_by)
     accuracy = f"{100 * result.accuracy:.1f} ± {100 * result.std:.1f} %"
     say(
         f"test accuracy {accuracy} over {seeds} seeds, chosen on validation only (paper: 84.2, partly chosen on the test set)"
     )
     say(f"model   {model_folder}/")
     try:
-        from ccassg.report import write_report
+        from ccassg.report.page import write_page
 
-        write_report(output, run.page(model_folder, result=result.as_dict()))
+        write_page(output, run.page(model_folder, probe=result.as_dict()))
         say(f"page    {output} (open it in a browser)")
     except ImportError as error:
         say(f"no page: {error}")
     say("next    ccassg fit edges.csv --features nodes.csv -o my-model")
-    write_json(json_file, result.as_dict() | {"seconds": seconds} | provenance)
+    write_json(json_file, result.as_dict() | {"seconds": seconds} | made_by)

@@ -29,9 +29,11 @@ def evaluate(
     Example: ccassg evaluate my-model --labels nodes.csv --label-column class
     """
     from ccassg import run
+    from ccassg.evaluate.summary import summarize
+    from ccassg.io.labelled import read_labelled
 
-    z, ids, y, _ = run.read_labelled(embeddings, labels, id_column=id_column, label_column=label_column)
-    result = run.evaluate(z, y, seeds)
+    z, ids, y, _ = read_labelled(embeddings, labels, id_column=id_column, label_column=label_column)
+    result = summarize(z, y, n_seeds=seeds)
     write_json(json_file, result)
     found = result["diagnostics"]
     say(f"{len(ids):,} nodes x {z.shape[1]} dimensions")
@@ -40,7 +42,8 @@ def evaluate(
     say(f"uniformity              {found['uniformity']:.3f}")
     for warning in found["warnings"]:
         say(f"warning: {warning}")
-    if label_column is not None and run.trained_on(embeddings, label_column):
+    is_run = (embeddings / run.RUN).is_file()
+    if label_column is not None and is_run and run.read_run(embeddings).had_feature(label_column):
         say(
             f"warning: {label_column!r} was a feature of this model, so it scores its own input; fit again with "
             f"--label-column {label_column}"
@@ -70,11 +73,11 @@ def similar(
     """
     from rich.table import Table
 
-    from ccassg import run
-    from ccassg.io.search import most_similar
+    from ccassg.evaluate.neighbours import most_similar
+    from ccassg.io.labelled import find_id, read_labelled
 
-    z, ids, y, class_names = run.read_labelled(embeddings, labels)
-    position = run.find_id(ids, node)
+    z, ids, y, class_names = read_labelled(embeddings, labels)
+    position = find_id(ids, node)
     indices, scores = most_similar(z, position, k=min(k, len(z) - 1), metric=metric)
     rows: list[dict[str, Any]] = [
         {"id": ids[i].item() if hasattr(ids[i], "item") else ids[i], metric: round(float(score), 4)}
@@ -99,10 +102,10 @@ def report(
     Example: ccassg report my-model -o report.html
     """
     from ccassg import run
-    from ccassg.report import write_report
+    from ccassg.report.page import write_page
 
     data = run.page(folder, seeds)
-    write_report(output, data)
+    write_page(output, data)
     say(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 

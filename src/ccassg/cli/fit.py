@@ -13,7 +13,7 @@ import typer
 from ccassg.cli.app import JsonFile, app, console, say, say_notes, write_json
 from ccassg.cli.graph_files import GraphFiles, reads_graph
 from ccassg.cli.names import datasets_beginning, methods_beginning
-from ccassg.cli.progress import steps
+from ccassg.cli.progress import steps, tensorboard_log
 
 
 @app.command()
@@ -47,12 +47,13 @@ def fit(
 
     Example: ccassg fit edges.csv --features nodes.csv -o my-model
     """
-    from ccassg import run, systems
+    from ccassg import provenance, run, systems
+    from ccassg.cli.settings import parse_settings
     from ccassg.training import distributed
 
     started = time.perf_counter()
     console.quiet = not distributed.speaks()
-    chosen = {"random_state": seed} | run.parse_settings(settings or [])
+    chosen = {"random_state": seed} | parse_settings(settings or [])
     if method == "cca-ssg":
         chosen.setdefault("device", device)
     model = systems.make(method, preset, **chosen)
@@ -60,30 +61,27 @@ def fit(
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; name a folder for the model")
-    opened = files.open(verify=distributed.is_first_here())
-    loaded = opened.loaded
-    say(f"{files.graph}: {loaded.graph!r}")
-    say_notes(loaded.notes)
+    data = files.open(verify=distributed.is_first_here())
+    say(f"{files.graph}: {data.graph!r}")
+    say_notes(data.notes)
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = output / "checkpoint.safetensors"
     log_folder = tensorboard if distributed.speaks() else None
-    with _says_how_to_resume(checkpoint), run.tensorboard_log(log_folder) as log:
+    with _says_how_to_resume(checkpoint), tensorboard_log(log_folder) as log:
         with distributed.session(device):
-            _fit(model, loaded.graph, checkpoint, checkpoint_every, log, is_ours=method == "cca-ssg")
+            _fit(model, data.graph, checkpoint, checkpoint_every, log, is_ours=method == "cca-ssg")
         if not distributed.speaks():
             return  # the first process writes for all
         for reason in getattr(model, "reasons_", ()):
             say(f"chose {reason}")
-        with run.embedding(model, loaded.graph, output) as z:
-            provenance = run.provenance(seed, time.perf_counter() - started) | {"method": method}
-            run.save_run(output, model, opened, z, source=files.graph, provenance=provenance)
+        with run.embedding(model, data.graph, output) as z:
+            made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
+            run.save_run(output, model, data, z, source=files.graph, provenance=made_by)
     for leftover in output.glob("checkpoint.safetensors*"):
         leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
     say(f"next: ccassg report {output} -o report.html")
-    write_json(
-        json_file, {"model": str(output), "graph": run.counts(loaded.graph), "notes": list(loaded.notes)} | provenance
-    )
+    write_json(json_file, {"model": str(output), "graph": data.graph.counts(), "notes": list(data.notes)} | made_by)
 
 
 @app.command()
@@ -106,23 +104,24 @@ def embed(
 
     format_of(output)  # before the work, not after it
     encoder = systems.load(model)
-    record = run.read_run(model) if (model / run.RUN).exists() else {}
-    loaded = files.open(like=record.get("feature_names"), scale=record.get("scaling", False)).loaded
-    say_notes(loaded.notes)
-    needs_features = getattr(encoder, "needs_features", True) and not record.get("structural")
-    if needs_features and loaded.structural and loaded.graph.n_features != encoder.n_features_in_:
+    known = run.read_run(model) if (model / run.RUN).exists() else None
+    trained = known or run.Run(model)
+    data = files.open(like=trained.feature_names, scale=trained.scaling or False)
+    say_notes(data.notes)
+    needs_features = getattr(encoder, "needs_features", True) and not trained.structural
+    if needs_features and data.structural and data.graph.n_features != encoder.n_features_in_:
         raise ValueError(
             f"{files.graph} has no features, but {model} was trained with {encoder.n_features_in_}; give those of its nodes "
             f"(`features`)"
         )
-    if needs_features and record:
-        require_same_scale(loaded, record.get("scaling"), files.graph)
-    if record.get("structural") and files.graph != record.get("source"):
+    if needs_features and known is not None:
+        require_same_scale(data, trained.scaling, files.graph)
+    if trained.structural and files.graph != trained.source:
         say(
             "note: this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
         )
-    with run.embedding(encoder, loaded.graph, output.absolute().parent) as z:
-        write_embeddings(output, z, loaded.graph.node_ids)
+    with run.embedding(encoder, data.graph, output.absolute().parent) as z:
+        write_embeddings(output, z, data.ids)
     say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions")
     write_json(json_file, {"output": str(output), "nodes": len(z), "dimensions": z.shape[1]})
 
@@ -139,10 +138,11 @@ def list_settings(
     """
     from rich.table import Table
 
-    from ccassg import run, systems
+    from ccassg import systems
+    from ccassg.cli.settings import settings_of
 
     table = Table("setting", "default", "meaning", box=None, pad_edge=False)
-    for name, default, meaning in run.settings_of(systems.get_class(method)):
+    for name, default, meaning in settings_of(systems.get_class(method)):
         table.add_row(name, repr(default), meaning)
     console.print(table)
     say(f"methods: {', '.join(systems.METHODS)}")

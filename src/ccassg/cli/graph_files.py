@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import shlex
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ccassg.io.open_graph import Opened
+    from ccassg.graph import Dataset
 
 Column = Annotated[str | None, typer.Option(help="Column of the edge file.")]
 NodeColumn = Annotated[str | None, typer.Option(help="Column of the node table.")]
@@ -54,7 +53,7 @@ class GraphFiles:
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")] = None
 
-    def open(self, **more: Any) -> Opened:
+    def open(self, **more: Any) -> Dataset:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
         from ccassg.io.open_graph import open_graph
 
@@ -62,15 +61,6 @@ class GraphFiles:
         columns = None if names is None else [name.strip() for name in names.split(",") if name.strip()]
         given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": columns}
         return open_graph(given.pop("graph"), **(given | more))
-
-    def words(self) -> str:
-        """What was given, as a shell takes it, without what is for evaluation."""
-        found = [self.graph]
-        for field in fields(self)[1:]:
-            value = getattr(self, field.name)
-            if value != field.default and field.name not in ("labels", "label_column"):
-                found += [f"--{field.name.replace('_', '-')}", *([] if value is True else [str(value)])]
-        return shlex.join(found)
 
 
 def reads_graph(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:

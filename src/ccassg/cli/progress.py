@@ -1,10 +1,12 @@
-"""Progress: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress: a bar on a terminal, a plain line now and then elsewhere; TensorBoard's log where it is asked for."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -33,3 +35,22 @@ def steps(title: str) -> Iterator[Callable[..., None]]:
             console.print(f"{title} {step + 1}/{total} {text}", markup=False, highlight=False)
 
     yield line
+
+
+@contextmanager
+def tensorboard_log(folder: Path | None) -> Iterator[Callable[[int, Any], None]]:
+    """Give a function of (step, terms) that writes the loss and its parts for TensorBoard; without a folder it does nothing."""
+    if folder is None:
+        yield lambda step, terms: None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ImportError("TensorBoard is not installed; install it with: pip install 'ccassg[log]'") from None
+    with SummaryWriter(str(folder)) as writer:
+
+        def log(step: int, terms: Any) -> None:
+            for name, value in terms._asdict().items():
+                writer.add_scalar(name, float(value), step)
+
+        yield log

@@ -39,7 +39,8 @@ def read_benchmark(path: Path, name: str) -> Dataset:
     adjacency.eliminate_zeros()
     features.eliminate_zeros()
     # The edges carry no weights: presence is all that counts.
-    return Dataset(as_graph(adjacency.astype(bool), features), y, class_names, name=name, card=CARDS[name])
+    graph = as_graph(adjacency.astype(bool), features)
+    return Dataset(graph, y, class_names, notes=graph.notes, name=name, card=CARDS[name])
 
 
 def _csr(parts: Any, prefix: str) -> sp.csr_array:
@@ -50,7 +51,7 @@ def _csr(parts: Any, prefix: str) -> sp.csr_array:
 
 
 def _class_names(parts: Any, name: str) -> tuple[str, ...]:
-    """The file's names of its classes, or the card's where they are missing or pickled."""
+    """Return the file's names of its classes, or the card's where they are missing or pickled."""
     try:
         return tuple(str(class_name) for class_name in parts["class_names"])
     except (KeyError, ValueError):

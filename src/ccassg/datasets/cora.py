@@ -14,7 +14,7 @@ from ccassg.graph.dataset import Dataset, Split
 
 
 def embedded_file() -> resources.abc.Traversable:
-    """The file in the package."""
+    """Return the file in the package."""
     return resources.files("ccassg.datasets") / "cora.npz"
 
 
@@ -25,11 +25,13 @@ def read_cora() -> Dataset:
         words = sp.csr_array(
             (np.ones(len(indices), np.float32), indices, indptr), shape=(len(indptr) - 1, CARDS["cora"].n_features)
         )
+        graph = as_graph(parts["edge_index"], normalize_rows(words), node_ids=parts["paper_id"].astype(np.int64))
         return Dataset(
-            name="cora",
-            graph=as_graph(parts["edge_index"], normalize_rows(words), node_ids=parts["paper_id"].astype(np.int64)),
+            graph,
             y=parts["label"].astype(np.int64),
             class_names=tuple(str(name) for name in parts["class_names"]),
+            notes=graph.notes,
+            name="cora",
             card=CARDS["cora"],
             public_split=Split(*(parts[part].astype(np.int64) for part in ("train", "val", "test"))),
         )

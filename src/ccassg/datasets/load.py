@@ -37,6 +37,15 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str] | None = None) -
         For an unknown name or a file that is not what it should be.
     FileNotFoundError
         If the files are nowhere; it says how to get them. Loading never downloads.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> data = ccassg.load_dataset("cora")
+    >>> data
+    Dataset(cora: Graph(nodes: 2,708, edges: 10,556 (undirected), sparse features: 1,433), classes: 7)
+    >>> data.labels[:2]
+    ['Neural_Networks', 'Probabilistic_Methods']
     """
     check_name(name)
     if name == "cora":
@@ -50,7 +59,7 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str] | None = None) -
 
 
 def find_folder(name: str, data_dir: str | os.PathLike[str] | None = None) -> Path | None:
-    """The first folder of `search_path` that holds every file of the dataset; None for an embedded or missing one."""
+    """Return the first folder of `search_path` with every file of the dataset; None for an embedded or missing one."""
     files = FILES.get(name, ())
     for folder in search_path(data_dir):
         if files and all((folder / file.path).is_file() for file in files):
@@ -59,13 +68,13 @@ def find_folder(name: str, data_dir: str | os.PathLike[str] | None = None) -> Pa
 
 
 def search_path(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
-    """The folders where files are looked for: ``data_dir`` or else ``CCASSG_DATA``, then the cache."""
+    """Return the folders where files are looked for: ``data_dir`` or else ``CCASSG_DATA``, then the cache."""
     given = data_dir if data_dir is not None else os.environ.get("CCASSG_DATA")
     return ([Path(given).expanduser()] if given else []) + [cache_folder()]
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept: the environment variable ``CCASSG_CACHE``, else the system's cache for ccassg."""
+    """Return where fetched files are kept: the environment variable ``CCASSG_CACHE``, else the system's cache for ccassg."""
     if given := os.environ.get("CCASSG_CACHE"):
         return Path(given).expanduser()
     import pooch  # not needed by those who only use Cora or their own graph
@@ -74,6 +83,6 @@ def cache_folder() -> Path:
 
 
 def check_name(name: Any) -> None:
-    """ValueError unless it is the name of a dataset."""
+    """Raise ValueError unless it is the name of a dataset."""
     if name not in DATASETS:
         raise ValueError(f"there is no dataset {name!r}; choose from {', '.join(DATASETS)}")

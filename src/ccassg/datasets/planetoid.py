@@ -53,12 +53,13 @@ def read_planetoid(folder: Path, name: str) -> Dataset:
     empty = sp.csr_array((1, x.shape[1]), dtype=x.dtype)
     features = sp.vstack([x, tx, empty], format="csr")[source]
     labels = np.concatenate([y, ty, [-1]])[source]
-
+    graph = as_graph(_edge_index(folder / f"ind.{name}.graph"), normalize_rows(features))
     return Dataset(
-        name=name,
-        graph=as_graph(_edge_index(folder / f"ind.{name}.graph"), normalize_rows(features)),
+        graph,
         y=labels,
         class_names=CARDS[name].class_names,
+        notes=graph.notes,
+        name=name,
         card=CARDS[name],
         public_split=Split(np.arange(n_train), np.arange(n_train, n_train + N_VAL), np.sort(test)),
     )

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from torch import Tensor
 
-Array: TypeAlias = npt.NDArray[Any]
-
-
-class Split(Protocol):
-    """Three disjoint sets of node indices."""
-
-    @property
-    def train(self) -> Array:
-        """Nodes a classifier is trained on."""
-
-    @property
-    def val(self) -> Array:
-        """Nodes everything is chosen on."""
-
-    @property
-    def test(self) -> Array:
-        """Nodes read once, at the end."""
+from ccassg.graph import Array, Split
 
 
 def check_embedding(z: Any, name: str = "z") -> Array:
-    """One embedding as a finite float array of shape (n, d), float64 if given so, else float32; copied only if needed."""
-    array = z.detach().cpu().numpy() if isinstance(z, Tensor) else np.asarray(z)
+    """Return one embedding as a finite array (n, d) of float64 if given so, else float32; copied only if needed."""
+    array = _as_array(z)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} must have shape (nodes, dimensions), both at least 1, got {array.shape}")
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be numeric, got dtype {array.dtype}")
     array = array.astype(np.float64 if array.dtype == np.float64 else np.float32, copy=False)
     # The sum is one pass without a copy; only if it is not finite is it worth looking for the reason.
-    if not np.isfinite(array.sum(dtype=np.float64)) and not (finite := np.isfinite(array).all(1)).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum(dtype=np.float64)
+    if not np.isfinite(total) and not (finite := np.isfinite(array).all(1)).all():
         raise ValueError(
             f"{name} has NaN or infinite values in {int((~finite).sum())} rows, first in row {int(np.argmin(finite))}; "
             "embeddings must be finite"
@@ -45,8 +29,8 @@ def check_embedding(z: Any, name: str = "z") -> Array:
 
 
 def check_embeddings(z: Any) -> list[Any]:
-    """One embedding (n, d), or several as (r, n, d) or a sequence, as a list of 2-D arrays of one shape. No copies."""
-    if isinstance(z, Tensor) or hasattr(z, "ndim"):
+    """Return one embedding (n, d), or several as (r, n, d) or a sequence, as a list of arrays of one shape. No copies."""
+    if hasattr(z, "ndim"):
         if z.ndim not in (2, 3):
             raise ValueError(f"z must have shape (n, d) or (r, n, d), got {tuple(z.shape)}")
         many = [z] if z.ndim == 2 else list(z)
@@ -66,9 +50,9 @@ def check_embeddings(z: Any) -> list[Any]:
     return arrays
 
 
-def check_labels(y: npt.ArrayLike | Tensor, n_nodes: int) -> Array:
-    """Labels as int64 of shape (n,), classes from 0, -1 for none; at least one label."""
-    labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+def check_labels(y: Any, n_nodes: int) -> Array:
+    """Return labels as int64 of shape (n,), classes from 0, -1 for none; at least one label."""
+    labels = _as_array(y)
     if labels.shape != (n_nodes,):
         raise ValueError(f"y has shape {labels.shape}, but the embedding has {n_nodes} rows; give one label per row")
     if labels.dtype.kind not in "biu":
@@ -85,13 +69,16 @@ def check_labels(y: npt.ArrayLike | Tensor, n_nodes: int) -> Array:
 
 
 def check_split(split: Split, labels: Array, name: str = "split") -> dict[str, Array]:
-    """The three parts as int64 arrays: not empty, in range, labelled; test apart from train and val."""
+    """Return the three parts as int64 arrays: not empty, in range, labelled; test apart from train and val.
+
+    Any object with index arrays ``train``, ``val`` and ``test`` will do.
+    """
     parts: dict[str, Array] = {}
     for part in ("train", "val", "test"):
         given = getattr(split, part, None)
         if given is None:
             raise ValueError(f"{name} has no attribute {part!r}; it needs index arrays train, val and test")
-        nodes = given.detach().cpu().numpy() if isinstance(given, Tensor) else np.asarray(given)
+        nodes = _as_array(given)
         if nodes.ndim != 1 or nodes.size == 0:
             raise ValueError(f"{name}.{part} must be a list of at least one node, got shape {nodes.shape}")
         if nodes.dtype.kind not in "iu":
@@ -116,3 +103,8 @@ def check_split(split: Split, labels: Array, name: str = "split") -> dict[str, A
                 "used before the end"
             )
     return parts
+
+
+def _as_array(values: Any) -> Array:
+    """Return a tensor or anything array-like as a NumPy array."""
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ccassg.evaluate.checks import Split, check_embedding, check_labels, check_split
-
-Array: TypeAlias = npt.NDArray[Any]
-
-# Floats in one block of similarities: 16 MB in single precision, whatever the number of nodes.
-BLOCK_FLOATS = 4_000_000
+from ccassg.evaluate.checks import check_embedding, check_labels, check_split
+from ccassg.evaluate.neighbours import nearest
+from ccassg.graph import Array, Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +35,7 @@ class ClusterResult:
     clusters: Array = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Means and standard deviations first, without the clusters, in types that JSON knows."""
+        """Return means and standard deviations first, without the clusters, in types that JSON knows."""
         ddof = 1 if len(self.nmi) > 1 else 0
         return {
             "nmi": float(np.mean(self.nmi)),
@@ -58,7 +55,6 @@ def cluster_score(
     n_clusters: int | None = None,
     seeds: int | Iterable[int] = range(5),
     n_init: int = 3,
-    normalize: bool = False,
 ) -> ClusterResult:
     """Cluster all nodes by k-means and compare with the labels of those that have one.
 
@@ -73,8 +69,6 @@ def cluster_score(
         One clustering each.
     n_init : int
         Restarts per seed, of which k-means keeps the best by its own criterion.
-    normalize : bool
-        Divide each row by its Euclidean length first, so that directions are clustered.
 
     Returns
     -------
@@ -92,8 +86,7 @@ def cluster_score(
     given = [int(seeds)] if isinstance(seeds, (int, np.integer)) else [int(seed) for seed in seeds]
     if not given:
         raise ValueError("seeds is empty; give at least one")
-    points = _unit_rows(embedding) if normalize else embedding
-    models = [KMeans(k, n_init=n_init, random_state=seed).fit(points) for seed in given]
+    models = [KMeans(k, n_init=n_init, random_state=seed).fit(embedding) for seed in given]
     true = labels[known]
     return ClusterResult(
         nmi=[float(normalized_mutual_info_score(true, model.labels_[known])) for model in models],
@@ -111,7 +104,7 @@ def knn_score(
     split: Split | None = None,
     metric: Literal["cosine", "euclidean"] = "cosine",
 ) -> float:
-    """Accuracy of the majority vote among the k nearest labelled nodes.
+    """Return the accuracy of the majority vote among the k nearest labelled nodes.
 
     Without a split every labelled node is predicted from all the others (leave one out). With one, the test nodes are
     predicted from the training nodes; nothing is chosen, so validation nodes are not used. A tied vote goes to the
@@ -145,34 +138,14 @@ def knn_score(
     else:
         parts = check_split(split, labels)
         queries, candidates = parts["test"], parts["train"]
-    table = embedding[candidates]
-    table = _unit_rows(table) if metric == "cosine" else table - table.mean(0)
-    # Nearest by Euclid is largest 2 q.c - |c|^2; centred, so that little is lost to cancellation.
-    penalty = 0 if metric == "cosine" else (table**2).sum(1) / 2
-    shift = 0 if metric == "cosine" else embedding[candidates].mean(0)
-    n_voters = min(k, len(candidates) - (split is None))
-    n_right = 0
-    step = max(BLOCK_FLOATS // len(candidates), 1)
-    for start in range(0, len(queries), step):
-        nodes = queries[start : start + step]
-        rows = embedding[nodes] - shift
-        similarity = (_unit_rows(rows) if metric == "cosine" else rows) @ table.T - penalty
-        if split is None:
-            similarity[np.arange(len(nodes)), np.arange(start, start + len(nodes))] = -np.inf
-        voters = np.argpartition(-similarity, n_voters - 1, axis=1)[:, :n_voters]
-        order = np.argsort(-np.take_along_axis(similarity, voters, 1), axis=1, kind="stable")
-        votes = labels[candidates[np.take_along_axis(voters, order, 1)]]
-        n_right += int((_majority(votes) == labels[nodes]).sum())
-    return n_right / len(queries)
+    itself = np.arange(len(queries)) if split is None else None
+    voters, _ = nearest(embedding[queries], embedding[candidates], k, metric, itself=itself)
+    return float(np.mean(_majority(labels[candidates[voters]]) == labels[queries]))
 
 
 def _majority(votes: Array) -> Array:
-    """The most frequent value of each row (m, k), nearest first; among equals the one that comes first."""
-    counts = (votes[:, :, None] == votes[:, None, :]).sum(2)
+    """Return the most frequent value of each row (m, k); among equals the one that comes first."""
+    counts = np.zeros(votes.shape, np.int64)
+    for one in votes.T:
+        counts += votes == one[:, None]
     return votes[np.arange(len(votes)), counts.argmax(1)]
-
-
-def _unit_rows(z: Array) -> Array:
-    """Rows of length 1; a row of zeros stays."""
-    lengths = np.linalg.norm(z, axis=1, keepdims=True)
-    return z / np.where(lengths > 0, lengths, 1)

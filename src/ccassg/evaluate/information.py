@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ccassg.evaluate.checks import check_embedding
-from ccassg.evaluate.diagnostics import BLOCK_ROWS, CONSTANT
-
-Array: TypeAlias = npt.NDArray[Any]
+from ccassg.evaluate.diagnostics import correlation, moments, row_blocks
+from ccassg.graph import Array
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class GaussianInformation:
     n_views: int
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields, in types that JSON knows."""
+        """Return all fields, in types that JSON knows."""
         return dataclasses.asdict(self)
 
 
@@ -120,39 +118,28 @@ def gaussian_information(views: Any | Iterable[Any], *, beta: float = 0.5, ridge
 
 
 def _covariances(views: Iterable[Any]) -> tuple[Array, Array, int]:
-    """Covariance over all nodes and views, the mean covariance over the views of a node, and the number of views."""
-    squares: Array | None = None
+    """Return the covariance over all nodes and views, the mean one over the views of a node, and the number of views."""
+    pooled: Array | None = None
     k = 0
     for view in views:
         z = check_embedding(view, f"views[{k}]")
-        mean, scale = z.mean(0, dtype=np.float64), _inverse_std(z)
-        if squares is None:
+        columns = moments(z)
+        if pooled is None:
             if len(z) < 2:
                 raise ValueError(f"views need at least 2 nodes, got shape {z.shape}")
-            squares, sums = np.zeros((z.shape[1], z.shape[1])), np.zeros(z.shape)
+            pooled, sums = np.zeros((z.shape[1], z.shape[1])), np.zeros(z.shape)
         elif z.shape != sums.shape:
             raise ValueError(f"all views must have one shape, got {sums.shape} and, at position {k}, {z.shape}")
-        for start in range(0, len(z), BLOCK_ROWS):
-            rows = (z[start : start + BLOCK_ROWS] - mean) * scale
-            squares += rows.T @ rows
-            sums[start : start + BLOCK_ROWS] += rows
+        pooled += correlation(columns)  # the covariance of columns that are standardised
+        for rows in row_blocks(len(z)):
+            sums[rows] += (z[rows] - columns.mean) * columns.scale
         k += 1
-    if squares is None or k < 2:
+    if pooled is None or k < 2:
         raise ValueError(f"views must hold at least 2 views of the nodes, shape (k, n, d), got {k}")
-    n = len(sums)
-    between = sums.T @ sums / k
-    return squares / (k * n), (squares - between) / (n * (k - 1)), k
-
-
-def _inverse_std(z: Array) -> Array:
-    """1 / std of each column; 0 for a constant one, which then stays at its mean."""
-    mean = z.mean(0, dtype=np.float64)
-    squares = sum(((z[i : i + BLOCK_ROWS] - mean) ** 2).sum(0) for i in range(0, len(z), BLOCK_ROWS))
-    variance = np.asarray(squares) / len(z)
-    varies = variance > CONSTANT**2 * (mean**2 + variance)
-    return np.divide(1, np.sqrt(variance), out=np.zeros_like(variance), where=varies)
+    between = sums.T @ sums / (k * len(sums))
+    return pooled / k, (pooled - between) / (k - 1), k
 
 
 def _entropy(variances: Array, ridge: float) -> float:
-    """Of a Gaussian with these variances along its axes, each raised by the ridge."""
+    """Return the entropy of a Gaussian with these variances along its axes, each raised by the ridge."""
     return float(0.5 * np.log(2 * np.pi * np.e * (np.maximum(variances, 0) + ridge)).sum())

@@ -13,8 +13,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ccassg.evaluate import softmax
-from ccassg.evaluate.checks import Split, check_embeddings, check_labels, check_split
+from ccassg.evaluate.checks import check_embeddings, check_labels, check_split
 from ccassg.evaluate.scores import ProbeResult, score
+from ccassg.graph import Dataset, Split
+from ccassg.graph.dataset import random_split
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -28,19 +30,19 @@ BLOCK_ROWS = 8192
 
 def linear_probe(
     z: Any,
-    y: npt.ArrayLike,
-    splits: Split | Sequence[Split],
+    y: npt.ArrayLike | Dataset,
+    splits: Split | Sequence[Split] | None = None,
     *,
     seeds: int | Iterable[int] = 0,
-    learning_rate: float = 1e-2,
-    weight_decay: float | Sequence[float] = 1e-4,
+    learning_rate: float | None = None,
+    weight_decay: float | Sequence[float] | None = None,
     epochs: int = 2000,
     choose: Literal["validation", "last"] = "validation",
     solver: Literal["adam", "logistic"] = "adam",
     standardize: bool = False,
     device: torch.device | str = "cpu",
 ) -> ProbeResult:
-    """Logistic regression on frozen embeddings, chosen on validation, scored once on test.
+    """Score a logistic regression on frozen embeddings, chosen on validation, once on the test nodes.
 
     ``solver="adam"`` is the protocol of the paper: a linear layer with bias, initialised like ``torch.nn.Linear``,
     full-batch Adam on the training nodes, validation accuracy after every epoch. The test nodes are read once, with the
@@ -53,17 +55,18 @@ def linear_probe(
     ----------
     z : array or tensor of shape (n, d) or (r, n, d), or sequence of r of shape (n, d)
         One embedding, or one per run. Computed in float64 if given so, else in float32.
-    y : int array of shape (n,)
-        Classes from 0; -1 for nodes without a label, which no split may name.
+    y : int array of shape (n,), or Dataset
+        Classes from 0; -1 for nodes without a label, which no split may name. Or a dataset that has them.
     splits : object with index arrays ``train``, ``val`` and ``test``, or a sequence of them
-        One split, or one per run.
+        One split, or one per run. By default those of the dataset, ``y.split(seed)``; for an array of classes random ones:
+        10 % of the labelled nodes to train on, 10 % to choose on, the rest to test on.
     seeds : int or iterable of int
         One seed per run for the initial weights. An int s stands for s, s + 1, ... as many as there are runs.
         There are as many runs as the longest of `z`, `splits` and `seeds`; a single one serves all runs.
     learning_rate : float
-        Of Adam.
+        Of Adam. By default what the dataset's card names, which is the paper's, else 1e-2.
     weight_decay : float or sequence of float
-        Of Adam, an L2 term in the gradient. Of several, each run takes the one with the highest validation accuracy, the
+        Of Adam, an L2 term in the gradient. By default what the dataset's card names, else 1e-4. Of several, each run takes the one with the highest validation accuracy, the
         first of equals. Too strong a decay leaves the class with most training nodes ahead on unbalanced splits.
     epochs : int
         Steps of Adam.
@@ -86,14 +89,29 @@ def linear_probe(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> z, y = np.eye(6, dtype=np.float32)[[0, 1, 0, 1, 0, 1]], np.array([0, 1, 0, 1, 0, 1])
-    >>> split = SimpleNamespace(train=np.array([0, 1]), val=np.array([2, 3]), test=np.array([4, 5]))
-    >>> linear_probe(z, y, split, epochs=20).accuracy
+    >>> import ccassg
+    >>> data = ccassg.load_dataset("cora")
+    >>> z = data.graph.features.toarray()  # or an embedding
+    >>> result = ccassg.linear_probe(z, data, seeds=range(3), epochs=20)  # the public split, three initial weights
+    >>> len(result.accuracies)
+    3
+    >>> split = ccassg.Split(train=[0, 1], val=[2, 3], test=[4, 5])
+    >>> ccassg.linear_probe([[0, 1], [1, 0]] * 3, [0, 1] * 3, split, epochs=20).accuracy
     1.0
     """
     embeddings = check_embeddings(z)
-    labels = check_labels(y, embeddings[0].shape[0])
+    data = y if isinstance(y, Dataset) else None
+    if data is not None and data.y is None:
+        raise ValueError("the dataset has no labels to score against; give some when reading the graph")
+    labels = check_labels(y if data is None else data.y, embeddings[0].shape[0])
+    seeds = int(seeds) if isinstance(seeds, (int, np.integer)) else list(seeds)
+    if splits is None:
+        splits = _default_splits(
+            data, labels, range(seeds, seeds + len(embeddings)) if isinstance(seeds, int) else seeds
+        )
+    named = {} if data is None or data.card is None else data.card.probe
+    learning_rate = named.get("learning_rate", 1e-2) if learning_rate is None else learning_rate
+    weight_decay = named.get("weight_decay", 1e-4) if weight_decay is None else weight_decay
     single = hasattr(splits, "train") or not isinstance(splits, Iterable)
     many: list[Any] = [splits] if single else list(splits)  # type: ignore[arg-type]
     names = ["split"] if single else [f"splits[{i}]" for i in range(len(many))]
@@ -116,6 +134,15 @@ def linear_probe(
     return _adam(batch, labels, torch.device(device), decays, settings)
 
 
+def _default_splits(data: Dataset | None, labels: Array, seeds: Sequence[int]) -> list[Any]:
+    """Return a split for each seed: the dataset's own, else a random one."""
+    if data is not None and data.public_split is not None:
+        return [data.split(seed) for seed in seeds]
+    if (n_labelled := int((labels >= 0).sum())) < 10:
+        raise ValueError(f"a linear probe needs at least 10 labelled nodes, got {n_labelled}; label more of them")
+    return [random_split(labels, seed) for seed in seeds]
+
+
 @dataclass(frozen=True)
 class _Batch:
     """The runs: g groups, each an embedding and a split, with the s seeds that share them."""
@@ -127,27 +154,27 @@ class _Batch:
     seeds: list[list[int]]
 
     def rows(self, group: int, nodes: Array) -> Tensor:
-        """The embedding rows of some nodes, shape (len(nodes), d); a copy of these rows only."""
+        """Return the embedding rows of some nodes, shape (len(nodes), d); a copy of these rows only."""
         which = self.groups[group][0]
         rows, scale = self.embeddings[which][nodes], self.scales[which]
         return torch.from_numpy(rows if scale is None else (rows - scale[0]) * scale[1])
 
     def nodes(self, group: int, part: str) -> Array:
-        """The nodes of "train", "val" or "test"."""
+        """Return the nodes of "train", "val" or "test"."""
         return self.splits[self.groups[group][1]][part]
 
 
 def _plan(
-    embeddings: list[Array], splits: list[dict[str, Array]], seeds: int | Iterable[int], standardize: bool
+    embeddings: list[Array], splits: list[dict[str, Array]], seeds: int | Sequence[int], standardize: bool
 ) -> _Batch:
     """Pair embeddings, splits and seeds run by run; runs that share embedding and split form one group."""
-    given = [int(seeds)] if isinstance(seeds, (int, np.integer)) else [int(seed) for seed in seeds]
+    given = [seeds] if isinstance(seeds, int) else [int(seed) for seed in seeds]
     lengths = {"z": len(embeddings), "splits": len(splits), "seeds": len(given)}
     n_runs = max(lengths.values())
     if any(length not in (1, n_runs) for length in lengths.values()):
         counts = ", ".join(f"{length} {name}" for name, length in lengths.items())
         raise ValueError(f"z, splits and seeds are paired run by run: give 1 or {n_runs} of each, got {counts}")
-    if isinstance(seeds, (int, np.integer)):
+    if isinstance(seeds, int):
         given = [given[0] + run for run in range(n_runs)]
     elif len(given) == 1:
         given *= n_runs
@@ -181,7 +208,7 @@ def _adam(
 
 
 def _chunk(batch: _Batch) -> int:
-    """How many groups train together: all, unless their rows would fall out of the processor's cache."""
+    """Return how many groups train together: all, unless their rows would fall out of the processor's cache."""
     d = batch.embeddings[0].shape[1]
     row_bytes = d * batch.embeddings[0].itemsize
     longest = max(len(batch.nodes(g, "train")) for g in range(len(batch.groups)))
@@ -189,7 +216,7 @@ def _chunk(batch: _Batch) -> int:
 
 
 def _gather(batch: _Batch, groups: range, part: str, labels: Array, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Rows (g, n, d + 1) and classes (g, n) of one part of the split, padded to the longest."""
+    """Collect rows (g, n, d + 1) and classes (g, n) of one part of the split, padded to the longest."""
     nodes = [batch.nodes(g, part) for g in groups]
     rows = [softmax.with_ones(batch.rows(g, own).to(device)) for g, own in zip(groups, nodes, strict=True)]
     classes = [torch.from_numpy(labels[own]).to(device) for own in nodes]
@@ -197,13 +224,13 @@ def _gather(batch: _Batch, groups: range, part: str, labels: Array, device: torc
 
 
 def _initial(batch: _Batch, group: int, n_classes: int) -> Tensor:
-    """Initial weights of the runs of a group, shape (s, c, d + 1)."""
+    """Draw the initial weights of the runs of a group, shape (s, c, d + 1)."""
     dim = batch.embeddings[0].shape[1]
     return torch.stack([softmax.initial_weights(seed, n_classes, dim) for seed in batch.seeds[group]])
 
 
 def _predict(batch: _Batch, group: int, weights: Tensor) -> list[Array]:
-    """Classes of the test nodes under weights (s, c, d + 1): s arrays of shape (n_test,)."""
+    """Predict the classes of the test nodes under weights (s, c, d + 1): s arrays of shape (n_test,)."""
     nodes = batch.nodes(group, "test")
     blocks = []
     for start in range(0, len(nodes), BLOCK_ROWS):
@@ -239,6 +266,6 @@ def _fit_logistic(x: Array, y: Array, strength: float) -> Any:
 
 
 def _scale(z: Array) -> tuple[Array, Array]:
-    """Column means and inverse standard deviations over all nodes; a constant column becomes 0."""
+    """Return column means and inverse standard deviations over all nodes; a constant column becomes 0."""
     std = z.std(0)
     return z.mean(0), np.divide(1, std, out=np.zeros_like(std), where=std > 0)

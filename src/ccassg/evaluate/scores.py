@@ -52,7 +52,7 @@ class ProbeResult:
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the predictions, in types that JSON knows."""
+        """Return everything but the predictions, in types that JSON knows."""
         return {
             "accuracy": self.accuracy,
             "std": self.std,
@@ -92,7 +92,7 @@ def score(
 
 
 def macro_f1(counts: Array) -> float:
-    """Mean F1 over the classes that occur among true or predicted ones, from a confusion matrix."""
+    """Return the mean F1 over the classes that occur among true or predicted ones, from a confusion matrix."""
     total = counts.sum(0) + counts.sum(1)
     met = total > 0
     return float(np.mean(2 * np.diag(counts)[met] / total[met]))

@@ -45,7 +45,7 @@ class Fitted:
 
 
 def initial_weights(seed: int, n_classes: int, dim: int) -> Tensor:
-    """Weights and bias, float32 (n_classes, dim + 1), as ``torch.nn.Linear`` draws them after ``torch.manual_seed(seed)``."""
+    """Draw weights and bias, float32 (n_classes, dim + 1), as ``torch.nn.Linear`` does after ``torch.manual_seed(seed)``."""
     generator = torch.Generator().manual_seed(seed)
     bound = 1 / math.sqrt(dim)
     parts = [torch.empty(n_classes, dim), torch.empty(n_classes, 1)]
@@ -68,6 +68,7 @@ def train(
     weight_decay: float,
     epochs: int,
     last_only: bool = False,
+    block: int | None = None,
 ) -> Fitted:
     """Minimise the mean cross entropy by full-batch Adam, every run on its own, all in one batch.
 
@@ -87,6 +88,8 @@ def train(
         At least 1.
     last_only : bool
         Choose the last epoch instead of the best one.
+    block : int, optional
+        Epochs whose validation follows at once; by default as many as fit near the cache.
     """
     g, s, c, width = weights.shape
     w = weights.reshape(g, s * c, width).clone()
@@ -99,7 +102,10 @@ def train(
     train_rows = train_columns.transpose(1, 2)
 
     first_seen = epochs if last_only else 1
-    choice = _Choice(weights, val_rows, val_y, first_seen, epochs)
+    if block is None:
+        fits = BLOCK_FLOATS // (g * s * c * val_rows.shape[1])
+        block = min(max(fits, MIN_BLOCK), MAX_BLOCK)
+    choice = _Choice(weights, val_rows, val_y, first_seen, min(block, epochs - first_seen + 1))
     for epoch in range(epochs):
         torch.bmm(w, train_columns, out=logits)
         torch.softmax(by_class, dim=2, out=by_class)
@@ -119,7 +125,7 @@ def train(
 
 
 def best(fits: list[Fitted]) -> Fitted:
-    """For every run the one of several trainings with the highest validation accuracy, the first of equals."""
+    """Return for every run the one of several trainings with the highest validation accuracy, the first of equals."""
     if len(fits) == 1:
         return fits[0]
     accuracies = torch.stack([fit.val_accuracies for fit in fits])
@@ -135,7 +141,7 @@ def best(fits: list[Fitted]) -> Fitted:
 
 
 def _targets(y: Tensor, n_classes: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """1 / n_train on real nodes and 0 on padding, (g, 1, 1, n); the same on the true class, (g, 1, c, n)."""
+    """Return 1 / n_train on real nodes and 0 on padding, (g, 1, 1, n); the same on the true class, (g, 1, c, n)."""
     real = y >= 0
     share = (real / real.sum(1, keepdim=True)).to(dtype)[:, None, None, :]
     classes = torch.arange(n_classes, device=y.device)
@@ -145,11 +151,9 @@ def _targets(y: Tensor, n_classes: int, dtype: torch.dtype) -> tuple[Tensor, Ten
 class _Choice:
     """The first epoch with the highest validation accuracy, per run; sees the weights after each from ``first`` on."""
 
-    def __init__(self, weights: Tensor, val_rows: Tensor, val_y: Tensor, first: int, epochs: int) -> None:
+    def __init__(self, weights: Tensor, val_rows: Tensor, val_y: Tensor, first: int, block: int) -> None:
         g, s, c, width = weights.shape
         n_val = val_rows.shape[1]
-        fits = BLOCK_FLOATS // (g * s * c * n_val)
-        block = min(max(fits, MIN_BLOCK), MAX_BLOCK, epochs - first + 1)
         self._rows, self._shape = val_rows.transpose(1, 2), (g, s, c, width)
         self._n_val = (val_y >= 0).sum(1, keepdim=True)
         self._true = val_y.clamp(min=0)[:, None, None, None, :].expand(g, block, s, 1, n_val)

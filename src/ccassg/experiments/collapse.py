@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ccassg.evaluate import effective_rank
+from ccassg.evaluate.diagnostics import effective_rank
 from ccassg.experiments.experiment import Drawn, Experiment, Plan
 from ccassg.experiments.records import Records, Run
 from ccassg.model.loss import Objective, cca_ssg_loss, standardize

@@ -14,7 +14,7 @@ import numpy as np
 from ccassg.datasets import stochastic_block_graph
 from ccassg.defaults import choice
 from ccassg.estimator import CCASSG
-from ccassg.evaluate import linear_probe
+from ccassg.evaluate.probe import linear_probe
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run

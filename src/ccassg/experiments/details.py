@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import torch
 from sklearn import preprocessing
 
+from ccassg.datasets import CARDS
 from ccassg.estimator import CCASSG
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
 from ccassg.experiments.pairs import difference, paired, signed
@@ -18,7 +19,6 @@ from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
 from ccassg.graph import Graph
 from ccassg.model.encoder import Encoder
-from ccassg.model.presets import PROBES
 from ccassg.training.loop import Settings
 
 PRESET = "preset"
@@ -137,7 +137,7 @@ def _run(dataset: str, seed: int, variant: dict[str, dict[str, Any]]) -> Run:
         run["settings"]["n_steps"] = int(run["settings"]["n_steps"] * variant["steps"]["factor"])
     probe = dict(variant.get("probe", {}))
     if "weight_decay" in probe:
-        probe["weight_decay"] *= PROBES[dataset]["weight_decay"]
+        probe["weight_decay"] *= CARDS[dataset].probe["weight_decay"]
     if "solver" in probe:
         run["probe"] = probe
     else:

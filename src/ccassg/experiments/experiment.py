@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ccassg.datasets import CARDS
 from ccassg.experiments import reduced
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
-from ccassg.model.presets import PRESETS, PROBES
+from ccassg.model.presets import PRESETS
 from ccassg.systems import METHODS, make
 
 # Parameters that no preset names, at the value that is the paper's method. They are part of a run, so that a variation
@@ -134,7 +135,7 @@ def classification_run(
         "seed": seed,
     }
     if METHODS[method].kind == "embedder":
-        run["probe"] = {"solver": "adam", "epochs": PROBE_EPOCHS, **PROBES[dataset]}
+        run["probe"] = {"solver": "adam", "epochs": PROBE_EPOCHS, **CARDS[dataset].probe}
     return run
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from ccassg.estimator import CCASSG
-from ccassg.evaluate import gaussian_information
+from ccassg.evaluate.information import gaussian_information
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings, verdict
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Records, Run

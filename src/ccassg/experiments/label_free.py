@@ -17,7 +17,7 @@ import numpy as np
 
 from ccassg import criteria
 from ccassg.estimator import CCASSG
-from ccassg.evaluate import linear_probe
+from ccassg.evaluate.probe import linear_probe
 from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
@@ -26,8 +26,15 @@ from ccassg.model.loss import Terms
 from ccassg.report import style
 from ccassg.training import loop
 from ccassg.training.stopping import stop_step
-from ccassg.tune import GRID
 
+# The paper's search grids (appendix, "Hyper-parameters").
+GRID: dict[str, tuple[Any, ...]] = {
+    "n_layers": (1, 2, 3),
+    "decorrelation": (1e-4, 5e-4, 1e-3, 5e-3, 1e-2),
+    "learning_rate": (5e-4, 1e-3, 5e-3),
+    "edge_drop_rate": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+    "feature_mask_rate": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+}
 STEPS = (5, 10, 20, 50, 100)
 N_SETTINGS, QUICK_SETTINGS = 12, 3
 # Narrow and with the loss on some nodes, so that many settings can be tried.
@@ -41,10 +48,9 @@ MOST_COMBINED = 3
 def settings_tried(n: int = N_SETTINGS) -> list[dict[str, Any]]:
     """Random settings of the paper's grids but for the width, the same for all datasets."""
     rng = np.random.default_rng(0)
-    names = ("n_layers", "decorrelation", "learning_rate", "edge_drop_rate", "feature_mask_rate")
     found = []
     for i in range(n):
-        drawn = {name: GRID[name][int(rng.integers(len(GRID[name])))] for name in names}
+        drawn = {name: values[int(rng.integers(len(values)))] for name, values in GRID.items()}
         if drawn["edge_drop_rate"] == drawn["feature_mask_rate"] == 0:
             drawn["feature_mask_rate"] = 0.2
         # Every fourth is an MLP: all that the grid has to say about edges.
@@ -121,7 +127,7 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     notes = (
         f"Settings: {counts}. Spearman's rank correlation of a criterion with test accuracy, in the direction in which it is "
         f"meant to be better; regret is the accuracy lost, in points, by taking the setting that the criterion ranks first. "
-        f"Width {WIDTH}, the loss on {LOSS_NODES} nodes, one seed. The search of `ccassg tune` ranks by {criteria.BEST}. "
+        f"Width {WIDTH}, the loss on {LOSS_NODES} nodes, one seed. "
         "Transfer: the regret on each dataset of the criterion, or of the sum of the ranks of several, that "
         "has the least mean regret on all others; what a choice made here is worth on a graph that had no part in it."
     )

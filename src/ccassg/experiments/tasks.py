@@ -10,15 +10,9 @@ import numpy as np
 
 from ccassg import provenance
 from ccassg.datasets import load_dataset
-from ccassg.evaluate import (
-    ProbeResult,
-    correlation_matrix,
-    effective_rank,
-    linear_probe,
-    n_constant_columns,
-    off_diagonal_correlation,
-)
-from ccassg.evaluate.scores import score
+from ccassg.evaluate.diagnostics import correlation_matrix, effective_rank, n_constant_columns, off_diagonal_correlation
+from ccassg.evaluate.probe import linear_probe
+from ccassg.evaluate.scores import ProbeResult, score
 from ccassg.experiments import collapse, default_settings, details, information, label_free, methods
 from ccassg.experiments.records import Run, pack
 from ccassg.graph import Dataset, Split

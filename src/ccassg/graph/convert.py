@@ -1,7 +1,7 @@
 """as_graph: the one door to a `Graph`.
 
-It makes one from what people have (SciPy matrices, edge indices, NetworkX, PyG) and refuses what cannot be a graph, naming the
-argument, the value and the way out.
+It makes one from what people have (SciPy matrices, edge indices, NetworkX, PyG, AnnData) and refuses what cannot be a graph,
+naming the argument, the value and the way out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.graph.checks import Array, check_count, check_features, check_ids, require_finite
+from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
 
 
@@ -31,11 +32,12 @@ def as_graph(
     Parameters
     ----------
     data
-        A `Graph`; a square SciPy sparse adjacency matrix (row points to column); an ``edge_index`` of shape
-        (2, n_edges) as NumPy array or torch tensor; a NetworkX graph; a PyG ``Data``; or a pair
-        ``(adjacency_or_edge_index, features)``.
+        A `Graph`; a `Dataset`, for its graph; a square SciPy sparse adjacency matrix (row points to column); an ``edge_index`` of shape
+        (2, n_edges) as NumPy array or torch tensor; a NetworkX graph; a PyG ``Data``; an AnnData, whose cells are nodes
+        and whose ``obsp["connectivities"]`` are edges; or a pair ``(adjacency_or_edge_index, features)``.
     features : array or sparse matrix of shape (n, n_features), or str
-        Dense or sparse, kept as it is but for the precision (32 bit). For NetworkX also the name of a node attribute.
+        Dense or sparse, kept as it is but for the precision (32 bit). For NetworkX also the name of a node attribute,
+        for AnnData that of an entry of ``obsm`` or ``layers``; without it, AnnData gives its ``X``.
     edge_weights : array of shape (n_edges,)
         With an ``edge_index``; other inputs carry their own.
     node_ids : sequence of n different names
@@ -57,17 +59,32 @@ def as_graph(
     ------
     ValueError
         On anything that is not a graph, with the way out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ccassg
+    >>> edge_index = np.array([[0, 1, 1], [1, 2, 1]])
+    >>> graph = ccassg.as_graph(edge_index, features=np.ones((4, 2)), node_ids=["a", "b", "c", "d"])
+    >>> graph
+    Graph(nodes: 4, edges: 4 (undirected), dense features: 2)
+    >>> graph.notes[-1]
+    'added the missing reverse of 2 edges'
     """
     if isinstance(data, tuple) and len(data) == 2:
         if features is not None:
             raise ValueError("features were given twice: in the pair and as an argument; give them once")
         data, features = data
+    if isinstance(data, Dataset):
+        data = data.graph
     if isinstance(data, Graph):
         graph = _from_graph(data, features, node_ids, directed)
     elif sp.issparse(data):
         graph = _from_adjacency(data, features, node_ids, bool(directed))
     elif _is_networkx(data):
         graph = _from_networkx(data, features, directed)
+    elif hasattr(data, "obsp"):
+        graph = _from_anndata(data, features, node_ids, bool(directed))
     elif hasattr(data, "edge_index") and hasattr(data, "num_nodes"):
         graph = _from_pyg(data, features, node_ids, bool(directed))
     else:
@@ -184,6 +201,31 @@ def _from_pyg(data: Any, features: Any, node_ids: Any, directed: bool) -> Graph:
     return _from_edge_index(
         edges, features, weights, node_ids, None if features is not None else data.num_nodes, directed
     )
+
+
+def _from_anndata(data: Any, features: Any, node_ids: Any, directed: bool) -> Graph:
+    if "connectivities" not in data.obsp:
+        raise ValueError(
+            f"adata.obsp has no 'connectivities' (there is {_listed(data.obsp)}); run scanpy.pp.neighbors(adata) first"
+        )
+    if isinstance(features, str):
+        slot = next((slot for slot in (data.obsm, data.layers) if features in slot), None)
+        if slot is None:
+            there = _listed([*data.obsm, *data.layers])
+            raise ValueError(f"adata has no {features!r} in obsm or layers (there is {there}); leave it out to use X")
+        features = slot[features]
+    elif features is None:
+        features = data.X
+        if features is None:
+            raise ValueError("the AnnData has no X; name an entry of obsm or layers as features")
+    if not sp.issparse(features):  # a frame, a backed or a dense array
+        features = np.asarray(features)
+    names = np.array([str(name) for name in data.obs_names], dtype=object) if node_ids is None else node_ids
+    return _from_adjacency(sp.csr_array(data.obsp["connectivities"]), features, names, directed)
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(name) for name in names) or "nothing"
 
 
 def _build(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,7 +19,15 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three disjoint sets of labelled nodes, as int64 indices."""
+    """Three disjoint sets of labelled nodes, as int64 indices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ccassg
+    >>> ccassg.Split(train=np.arange(0, 10), val=np.arange(10, 20), test=np.arange(20, 100))
+    Split(train: 10, val: 10, test: 80)
+    """
 
     train: Indices
     val: Indices
@@ -40,7 +49,7 @@ class Card:
         Where the files come from, under which licence, and what to cite.
     split : str
         What ``Dataset.split(seed)`` gives.
-    n_nodes, n_edges, n_features, n_classes : int
+    n_nodes, n_edges, n_features : int
         Counts; every edge counts in both directions, without loops or repeats.
     n_entries : int
         Feature entries that are not zero.
@@ -48,6 +57,8 @@ class Card:
         Nodes without a class (``y == -1``).
     class_names : tuple of str
         Names of the classes 0 .. n_classes - 1.
+    probe : dict
+        The ``learning_rate`` and ``weight_decay`` that the paper's linear evaluation has on it, if it is one of the paper's.
     """
 
     title: str
@@ -59,10 +70,15 @@ class Card:
     n_nodes: int
     n_edges: int
     n_features: int
-    n_classes: int
     n_entries: int
     class_names: tuple[str, ...]
     n_unlabelled: int = 0
+    probe: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
 
     @property
     def feature_density(self) -> float:
@@ -99,6 +115,17 @@ class Dataset:
         Source, licence, citation and counts, of a dataset that has them.
     public_split : Split, or None
         The split that came with the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ccassg
+    >>> graph = ccassg.as_graph([[0, 1], [1, 2]], features=np.eye(3))
+    >>> data = ccassg.Dataset(graph, y=np.array([0, 1, -1]), class_names=("theory", "systems"))
+    >>> data.labels
+    ['theory', 'systems', None]
+    >>> ccassg.load_dataset("cora").split()
+    Split(train: 140, val: 500, test: 1,000)
     """
 
     graph: Graph
@@ -128,6 +155,14 @@ class Dataset:
         if self.class_names is not None:
             return len(self.class_names)
         return 0 if self.y is None else int(self.y.max(initial=-1)) + 1
+
+    @property
+    def labels(self) -> list[str | None] | None:
+        """The class of each node as text, None where it has none; None without any labels."""
+        if self.y is None:
+            return None
+        names = self.class_names or tuple(str(i) for i in range(self.n_classes))
+        return [names[c] if c >= 0 else None for c in self.y.tolist()]
 
     def split(
         self,
@@ -180,7 +215,7 @@ class Dataset:
 
 
 def random_split(y: npt.NDArray[Any], seed: int) -> Split:
-    """10 % of the labelled nodes to train on, 10 % to choose on, the rest to test on; seeded."""
+    """Draw 10 % of the labelled nodes to train on and 10 % to choose on; the rest is to test on."""
     order = np.random.default_rng(seed).permutation(np.flatnonzero(y >= 0))
     tenth = len(order) // 10
     return Split(np.sort(order[:tenth]), np.sort(order[tenth : 2 * tenth]), np.sort(order[2 * tenth :]))

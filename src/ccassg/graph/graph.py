@@ -32,6 +32,16 @@ class Graph:
         Whether edges may lack their reverse.
     notes : tuple of str
         What was changed on the way in: edges merged, loops removed, directions added.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> graph = ccassg.as_graph([[0, 1], [1, 2]], features=[[0.5], [1], [2]])
+    >>> isinstance(graph, ccassg.Graph), graph.n_nodes, graph.n_edges
+    (True, 3, 4)
+    >>> graph.subgraph([2, 1]).adjacency().toarray()
+    array([[0., 1.],
+           [1., 0.]], dtype=float32)
     """
 
     indptr: Array
@@ -70,17 +80,26 @@ class Graph:
             touched[self.indices] = True
         return int(self.n_nodes - touched.sum())
 
+    def counts(self) -> dict[str, int]:
+        """Return the numbers that describe the graph: nodes, edges, isolated nodes and features."""
+        return {
+            "nodes": self.n_nodes,
+            "edges": self.n_edges,
+            "isolated": self.n_isolated,
+            "features": self.n_features,
+        }
+
     def adjacency(self) -> sp.csr_array:
-        """The adjacency matrix: float32 weights, or ones."""
+        """Return the adjacency matrix: float32 weights, or ones."""
         data = np.ones(self.n_edges, np.float32) if self.weights is None else self.weights
         return sp.csr_array((data, self.indices, self.indptr), shape=(self.n_nodes, self.n_nodes))
 
     def with_features(self, features: Any) -> Graph:
-        """The same graph with other features."""
+        """Return the same graph with other features."""
         return dataclasses.replace(self, features=check_features(features, self.n_nodes))
 
     def subgraph(self, nodes: npt.ArrayLike) -> Graph:
-        """The graph of the given nodes, in the given order, and the edges among them."""
+        """Return the graph of the given nodes, in the given order, and the edges among them."""
         index = np.asarray(nodes)
         adjacency = self.adjacency()[index][:, index]
         adjacency.sort_indices()

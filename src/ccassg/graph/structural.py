@@ -37,6 +37,13 @@ def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> 
     -------
     float32 array of shape (n, 5 + n_components)
         With fewer than n_components + 1 nodes the last columns are 0.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> graph = ccassg.as_graph([[0, 0, 0], [1, 2, 3]])  # a star
+    >>> graph.with_features(ccassg.structural_features(graph, n_components=2))
+    Graph(nodes: 4, edges: 6 (undirected), dense features: 7)
     """
     if n_components < 0:
         raise ValueError(f"n_components must not be negative, got {n_components}")

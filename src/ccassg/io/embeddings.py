@@ -55,6 +55,15 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | N
         If z and ids do not fit together or the format cannot hold an id.
     OSError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> ccassg.write_embeddings("embedding.csv", [[0.5, 1.0], [2.0, 0.25]], ids=["ann", "bob"])
+    >>> print(open("embedding.csv").read().strip())
+    "id","e0","e1"
+    "ann",0.5,1
+    "bob",2,0.25
     """
     kind = format_of(path, format)
     matrix = z.detach().cpu().numpy() if hasattr(z, "detach") else z
@@ -86,6 +95,14 @@ def read_embeddings(path: PathLike, *, format: str | None = None) -> tuple[Array
     ------
     ValueError
         One sentence with the file, the place and the way out.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> ccassg.write_embeddings("embedding.parquet", [[0.5, 1.0], [2.0, 0.25]], ids=["ann", "bob"])
+    >>> z, ids = ccassg.read_embeddings("embedding.parquet")
+    >>> z.shape, ids.tolist()
+    ((2, 2), ['ann', 'bob'])
     """
     kind = format_of(path, format)
     file = check_file(path)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ccassg.graph import Array, Features, Graph, as_graph
+from ccassg.graph import Array, Dataset, Features, Graph, as_graph
 from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
@@ -26,37 +25,6 @@ from ccassg.io.labels import encode_labels, read_labels
 EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
 NODE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, *MATRIX_SUFFIXES)
 ID_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".npy", ".json")
-
-
-@dataclass(frozen=True, eq=False)
-class LoadedGraph:
-    """A graph read from files.
-
-    Attributes
-    ----------
-    graph : Graph
-        With features, and with the user's ids.
-    y : int64 array of shape (n,), or None
-        The classes, -1 where a node has no label; None without any labels.
-    class_names : tuple of str, or None
-    feature_names : tuple of str, or None
-        Where each feature came from; None for a matrix without names. Given as ``like`` when reading new nodes, their
-        features match these.
-    structural : bool
-        Whether the features were made from the edges, for want of others.
-    notes : tuple of str
-        What was guessed, changed or left out on the way.
-    scaling : Scaling, or None
-        How the features were scaled, if they were. Given as ``scale`` when reading new nodes, theirs are scaled alike.
-    """
-
-    graph: Graph
-    y: Array | None = None
-    class_names: tuple[str, ...] | None = None
-    feature_names: tuple[str, ...] | None = None
-    structural: bool = False
-    notes: tuple[str, ...] = ()
-    scaling: Scaling | None = None
 
 
 def read_graph(
@@ -80,7 +48,7 @@ def read_graph(
     seed: int = 0,
     header: bool | None = None,
     encoding: str = "utf-8",
-) -> LoadedGraph:
+) -> Dataset:
     """Read a graph from files or frames.
 
     Parameters
@@ -104,10 +72,10 @@ def read_graph(
     text : {"refuse", "hash"}
         What to do with free text among the features; ``text_dim`` is the number of hashed columns.
     like : sequence of str
-        The `LoadedGraph.feature_names` of the graph a model was trained on.
+        The ``feature_names`` of the graph a model was trained on: those of new nodes are matched with them.
     scale : bool or Scaling
         Bring every numeric column to mean 0 and standard deviation 1 over the nodes, a constant one to 0; or the
-        `LoadedGraph.scaling` of the graph a model was trained on, for the same numbers. Categories, hashed text, sparse
+        ``scaling`` of the graph a model was trained on, for the same numbers. Categories, hashed text, sparse
         matrices and features made from the edges stay as they are.
     n_components, seed : int
         For `structural_features`.
@@ -116,12 +84,27 @@ def read_graph(
 
     Returns
     -------
-    LoadedGraph
+    Dataset
+        Its graph has features and the user's ids; its notes say what was guessed, changed or left out.
 
     Raises
     ------
     ValueError
         One sentence with file, line or column, and the way out.
+
+    Examples
+    --------
+    Files would do as well: ``ccassg.read_graph("edges.csv", "nodes.csv")``.
+
+    >>> import pyarrow
+    >>> import ccassg
+    >>> edges = pyarrow.table({"source": ["ann", "bob"], "target": ["bob", "cid"]})
+    >>> nodes = pyarrow.table({"id": ["cid", "bob", "ann"], "age": [0.7, 0.4, 0.5], "label": ["x", "y", "x"]})
+    >>> data = ccassg.read_graph(edges, nodes)
+    >>> data.graph
+    Graph(nodes: 3, edges: 4 (undirected), dense features: 1)
+    >>> data.ids, data.feature_names, data.labels
+    (array(['cid', 'bob', 'ann'], dtype=object), ('age',), ['x', 'y', 'x'])
     """
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
@@ -154,8 +137,7 @@ def read_graph(
     graph = dataclasses.replace(graph, ids=_ids_or_none(node_ids))
     notes += graph.notes
     feature_names = None if nodes is None else nodes.feature_names
-    structural = graph.features is None
-    if structural:
+    if graph.features is None:
         graph = graph.with_features(structural_features(graph, n_components=n_components, seed=seed))
         feature_names = structural_names(graph.n_features)
         notes.append(
@@ -179,11 +161,11 @@ def read_graph(
     elif nodes is not None and nodes.labels is not None:
         y, class_names = encode_labels(nodes)
     scaling = None if nodes is None else nodes.scaling
-    return LoadedGraph(graph, y, class_names, feature_names, structural, tuple(dict.fromkeys(notes)), scaling)
+    return Dataset(graph, y, class_names, feature_names, scaling, tuple(dict.fromkeys(notes)))
 
 
 def _of_folder(folder: Path, features: Any, labels: Any, ids: Any) -> tuple[Path, Any, Any, Any]:
-    """The files of a folder by their names; what the user named goes first."""
+    """Find the files of a folder by their names; what the user named goes first."""
     edges = _only(folder, ("edges", "edge_list", "graph"), EDGE_SUFFIXES)
     if edges is None:
         raise ValueError(f"{folder} holds no edges.* (such as edges.csv or edges.parquet); name the edge file itself")
@@ -209,14 +191,14 @@ def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path |
 
 
 def _number_edges(edges: Edges) -> tuple[pa.Array, Array]:
-    """The ids that edges name, and the edges as positions among them, shape (2, n_edges)."""
+    """Return the ids that edges name, and the edges as positions among them, shape (2, n_edges)."""
     columns = settle([edges.source, edges.target], [edges.from_text] * 2)
     ids, codes = encode(columns)
     return ids, codes.reshape(2, -1)
 
 
 def _match_nodes(edges: Edges, edge_ids: pa.Array, codes: Array, nodes: Nodes | None) -> tuple[pa.Array, Array | None]:
-    """All node ids in the order of the rows, and for each id of the edges its row (None: the same order)."""
+    """Return all node ids in the order of the rows, and for each id of the edges its row (None: the same order)."""
     if nodes is None:
         if edges.node_ids is None:
             return edge_ids, None
@@ -244,7 +226,7 @@ def _match_nodes(edges: Edges, edge_ids: pa.Array, codes: Array, nodes: Nodes | 
 
 
 def _as_in(edges: Edges, codes: Array, lacking: Array) -> str:
-    """Where the first edge to one of the lacking ids stands, if the file has lines or rows."""
+    """Say where the first edge to one of the lacking ids stands, if the file has lines or rows."""
     if edges.table is None:
         return ""
     row = int(np.flatnonzero(lacking[codes].any(axis=0))[0])
@@ -282,7 +264,7 @@ def _build(edges: Edges, codes: Array, n_nodes: int, nodes: Nodes | None, direct
 
 
 def _ids_or_none(ids: pa.Array) -> Array | None:
-    """Ids for the graph; 0 .. n - 1 need not be stored."""
+    """Return ids for the graph; 0 .. n - 1 need not be stored."""
     names = to_numpy(ids)
     if names.dtype.kind == "i" and len(names) and names[0] == 0 and (names == np.arange(len(names))).all():
         return None

@@ -17,14 +17,13 @@ import hashlib
 import json
 import mmap
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph import Array, Features, Graph
+from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.scaling import Scaling, check_scaling
 from ccassg.io.files import first_line
 
@@ -42,45 +41,13 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Store:
-    """An opened store.
-
-    Attributes
-    ----------
-    graph : Graph
-        Its arrays lie in the files and are read when touched. Change copies of them: a change in place does not reach the
-        disk, and is undone when pages are released.
-    y : int64 array of shape (n,), or None
-        Classes, -1 where a node has none.
-    bounds : tuple of int
-        Nodes ``bounds[k] .. bounds[k + 1]`` are part k; (0, n) if the graph was not partitioned.
-    class_names, feature_names : tuples of str, or None
-        Where they are known.
-    scaling : Scaling, or None
-        How the features were scaled before they were stored, if they were.
-    """
-
-    graph: Graph
-    y: Array | None
-    bounds: tuple[int, ...]
-    class_names: tuple[str, ...] | None
-    feature_names: tuple[str, ...] | None
-    scaling: Scaling | None = None
-
-
 def is_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a folder with a manifest in it."""
+    """Return whether a path is a folder with a manifest in it."""
     return (Path(path) / MANIFEST).is_file()
 
 
-def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> Graph:
-    """The graph in a store, memory-mapped; see `read_store`."""
-    return read_store(path, verify=verify).graph
-
-
-def read_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> Store:
-    """Open a store.
+def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> Dataset:
+    """Open a graph that `write_store` or ``ccassg convert`` wrote.
 
     Parameters
     ----------
@@ -90,10 +57,24 @@ def read_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> S
         Read every file and compare its hash. By default only up to `ALWAYS_VERIFY` bytes in all; sizes, types and shapes
         are checked always.
 
+    Returns
+    -------
+    Dataset
+        Its arrays lie in the files and are read when touched. Change copies of them: a change in place does not reach the
+        disk, and is undone when pages are released.
+
     Raises
     ------
     ValueError
         If it is no store, or truncated, altered, or pointing outside itself.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> ccassg.write_store("cora-store", ccassg.load_dataset("cora"))
+    >>> data = ccassg.open_store("cora-store")
+    >>> type(data.graph.indices).__name__, data.n_classes
+    ('memmap', 7)
     """
     folder = Path(path)
     manifest = _read_manifest(folder)
@@ -120,7 +101,12 @@ def read_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> S
     )
     names = (manifest["class_names"], manifest["feature_names"])
     classes, columns = (None if given is None else tuple(given) for given in names)
-    return Store(graph, arrays.get("labels"), tuple(manifest["bounds"]), classes, columns, manifest["scaling"])
+    return Dataset(graph, arrays.get("labels"), classes, columns, manifest["scaling"])
+
+
+def part_bounds(path: str | os.PathLike[str]) -> tuple[int, ...]:
+    """Read where the parts of a store begin and end: nodes ``bounds[k] .. bounds[k + 1]`` are part k; (0, n) if it is one."""
+    return tuple(_read_manifest(Path(path))["bounds"])
 
 
 def release(array: Any) -> None:
@@ -141,13 +127,13 @@ def release(array: Any) -> None:
 
 
 def location(graph: Graph) -> Path | None:
-    """The folder of the store that a graph was opened from, or None."""
+    """Return the folder of the store that a graph was opened from, or None."""
     mapped = _mapped(graph.indices)
     return None if mapped is None else _store_of(mapped)
 
 
 def _mapped(array: Any) -> np.memmap[Any, Any] | None:
-    """The memory-mapped array that an array is, or is a view of."""
+    """Return the memory-mapped array that an array is, or is a view of."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return array
@@ -159,13 +145,13 @@ def _store_of(mapped: np.memmap[Any, Any]) -> Path | None:
 
 
 def manifest_hash(manifest: dict[str, Any]) -> str:
-    """Hash of all that a manifest says, but for the hash itself."""
+    """Hash all that a manifest says, but for the hash itself."""
     content = {key: value for key, value in manifest.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest, its parts of the right types; ValueError otherwise."""
+    """Read the manifest, its parts of the right types; ValueError otherwise."""
     file = folder / MANIFEST
     if not folder.is_dir() or file.is_symlink() or not file.is_file():
         raise ValueError(f"{folder} is not a graph store: there is no {MANIFEST} in it; make one with: ccassg convert")
@@ -237,7 +223,7 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) ->
 
 
 def _check_consistent(folder: Path, manifest: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """Shapes must fit each other, and the index pointers their ends."""
+    """Check that shapes fit each other, and index pointers their ends."""
     n, n_edges, n_features = manifest["n_nodes"], manifest["n_edges"], manifest["n_features"]
     expected: dict[str, tuple[int, ...]] = {
         "indptr": (n + 1,), "indices": (n_edges,), "weights": (n_edges,), "features": (n, n_features), "ids": (n,),
@@ -257,7 +243,7 @@ def _check_consistent(folder: Path, manifest: dict[str, Any], arrays: dict[str, 
 
 
 def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """What the hashes cannot tell of a store that somebody made by hand: every index must be one."""
+    """Check what the hashes cannot tell of a store that somebody made by hand: every index must be one."""
     limits = {"indices": manifest["n_nodes"], "features_indices": manifest["n_features"]}
     for pointer, entries in (("indptr", "indices"), ("features_indptr", "features_indices")):
         if pointer not in arrays:

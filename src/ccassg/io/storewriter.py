@@ -7,45 +7,44 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ccassg.graph import Array, Features, Graph
-from ccassg.graph.scaling import Scaling
+from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, is_store, manifest_hash
 
 
 def write_store(
-    path: str | os.PathLike[str],
-    graph: Graph,
-    y: Any = None,
-    *,
-    parts: Array | None = None,
-    class_names: Sequence[str] | None = None,
-    feature_names: Sequence[str] | None = None,
-    scaling: Scaling | None = None,
-    overwrite: bool = False,
+    path: str | os.PathLike[str], data: Dataset | Graph, *, parts: Array | None = None, overwrite: bool = False
 ) -> None:
-    """Write a graph as a store, in chunks: the graph may itself lie in one.
+    """Write a graph with all that is known of it as a store, in chunks: it may itself lie in one.
 
     Parameters
     ----------
     path : path-like
         The folder to make.
-    graph : Graph
-    y : int array of shape (n,), optional
-        Classes, -1 for unknown.
+    data : Dataset or Graph
+        Of a dataset, labels, class names, feature names and scaling are kept with the graph.
     parts : int array of shape (n,), optional
         The part of every node. Nodes are then stored part by part, each part in the old order, so that a part is a range of
         rows; their ids (or old numbers) go with them.
-    class_names, feature_names, scaling : sequences of str and Scaling, optional
-        Kept with it.
     overwrite : bool
         Replace a store that is already there. Anything else that is there is never touched.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> data = ccassg.load_dataset("cora")
+    >>> ccassg.write_store("cora-store", data)
+    >>> ccassg.open_store("cora-store").graph
+    Graph(nodes: 2,708, edges: 10,556 (undirected), sparse features: 1,433)
     """
+    if isinstance(data, Graph):
+        data = Dataset(data)
+    graph = data.graph
     with StoreWriter(path, overwrite=overwrite) as writer:
         n = graph.n_nodes
         order, bounds = None, [0, n]
@@ -59,8 +58,8 @@ def write_store(
             writer.add_features(graph.features, order)
         if ids is not None:
             writer.add("ids", _plain_ids(ids))
-        if y is not None:
-            labels = _check_labels(y, n)
+        if data.y is not None:
+            labels = _check_labels(data.y, n)
             writer.add("labels", labels if order is None else labels[order])
         writer.finish(
             n,
@@ -69,9 +68,9 @@ def write_store(
             directed=graph.directed,
             notes=graph.notes,
             bounds=bounds,
-            class_names=class_names,
-            feature_names=feature_names,
-            scaling=scaling,
+            class_names=data.class_names,
+            feature_names=data.feature_names,
+            scaling=None if data.scaling is None else data.scaling._asdict(),
         )
 
 
@@ -140,85 +139,63 @@ class StoreWriter:
 
     def add_adjacency(self, graph: Graph, order: Array | None = None) -> None:
         """Write the edges of a graph, its nodes in the given order."""
-        n = graph.n_nodes
-        if order is None:
-            self.add("indptr", graph.indptr.astype(np.int64, copy=False))
-            self.add("indices", graph.indices)
-            if graph.weights is not None:
-                self.add("weights", graph.weights)
-            return
-        place = np.empty(n, graph.indices.dtype)
-        place[order] = np.arange(n)
-        self.add("indptr", _running(np.diff(graph.indptr)[order]))
+        self.add("indptr", _pointers(graph.indptr, order))
 
-        def rows(values: Array | None) -> Iterator[Array]:
+        def pieces(values: Array) -> Iterator[Array]:
             for indptr, entries in _row_chunks(graph.indptr, order):
+                if order is None:
+                    yield values[entries]
+                    continue
                 columns = place[graph.indices[entries]]
                 owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
                 by_column = np.lexsort((columns, owners))
-                yield (columns if values is None else values[entries])[by_column]
+                yield (columns if values is graph.indices else values[entries])[by_column]
 
-        self.add_pieces("indices", graph.indices.dtype, (graph.n_edges,), rows(None))
+        if order is not None:
+            place = np.empty(graph.n_nodes, graph.indices.dtype)
+            place[order] = np.arange(graph.n_nodes)
+        self.add_pieces("indices", graph.indices.dtype, (graph.n_edges,), pieces(graph.indices))
         if graph.weights is not None:
-            self.add_pieces("weights", np.float32, (graph.n_edges,), rows(graph.weights))
+            self.add_pieces("weights", np.float32, (graph.n_edges,), pieces(graph.weights))
 
     def add_features(self, features: Features, order: Array | None = None) -> None:
         """Write dense or sparse features, their rows in the given order."""
         if isinstance(features, np.ndarray):
-            if order is None:
-                self.add("features", features)
-                return
             step = max(1, CHUNK_BYTES // (4 * features.shape[1]))
-            pieces = (features[order[start : start + step]] for start in range(0, len(order), step))
-            self.add_pieces("features", np.float32, features.shape, pieces)
+            chunks = (slice(start, start + step) for start in range(0, len(features), step))
+            rows = (features[rows if order is None else order[rows]] for rows in chunks)
+            self.add_pieces("features", np.float32, features.shape, rows)
             return
         # SciPy wants both index arrays of one type, and would copy the larger one into memory otherwise.
         index = np.int32 if max(features.nnz, *features.shape) < 2**31 else np.int64
-        indptr = features.indptr if order is None else _running(np.diff(features.indptr)[order])
-        self.add("features_indptr", indptr.astype(index))
+        self.add("features_indptr", _pointers(features.indptr, order).astype(index))
+        for name, dtype, values in (("indices", index, features.indices), ("data", np.float32, features.data)):
+            pieces = (values[entries] for _, entries in _row_chunks(features.indptr, order))
+            self.add_pieces(f"features_{name}", dtype, (features.nnz,), pieces)
 
-        def entries_of(values: Array) -> Iterator[Array]:
-            for _, entries in _row_chunks(features.indptr, order):
-                yield values[entries]
-
-        self.add_pieces("features_indices", index, (features.nnz,), entries_of(features.indices))
-        self.add_pieces("features_data", np.float32, (features.nnz,), entries_of(features.data))
-
-    def finish(
-        self,
-        n_nodes: int,
-        n_edges: int,
-        n_features: int,
-        *,
-        directed: bool = False,
-        notes: tuple[str, ...] = (),
-        bounds: list[int] | None = None,
-        class_names: Sequence[str] | None = None,
-        feature_names: Sequence[str] | None = None,
-        scaling: Scaling | None = None,
-    ) -> None:
-        """Write the manifest; without it the folder is no store."""
+    def finish(self, n_nodes: int, n_edges: int, n_features: int, **known: Any) -> None:
+        """Write the manifest, without which the folder is no store; ``known`` are further entries, in JSON's types."""
         manifest = {
             "format": FORMAT,
             "version": VERSION,
             "n_nodes": n_nodes,
             "n_edges": n_edges,
             "n_features": n_features,
-            "directed": directed,
-            "notes": list(notes),
-            "bounds": [0, n_nodes] if bounds is None else bounds,
-            "class_names": None if class_names is None else list(class_names),
-            "feature_names": None if feature_names is None else list(feature_names),
-            "scaling": None if scaling is None else scaling._asdict(),
-            "arrays": self._entries,
-        }
+            "directed": False,
+            "notes": [],
+            "bounds": [0, n_nodes],
+            "class_names": None,
+            "feature_names": None,
+            "scaling": None,
+        } | known
+        manifest["arrays"] = self._entries
         manifest["sha256"] = manifest_hash(manifest)
         (self._folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         self._finished = True
 
 
 def _row_chunks(indptr: Array, order: Array | None) -> Iterator[tuple[Array, Any]]:
-    """Rows of a CSR structure, as many at a time as fit a chunk: their own pointers and the positions of their entries."""
+    """Give rows of a CSR structure, as many at a time as fit a chunk: their own pointers, the positions of their entries."""
     rows = np.arange(len(indptr) - 1) if order is None else order
     ends = np.cumsum(np.diff(indptr)[rows])
     start = 0
@@ -229,20 +206,22 @@ def _row_chunks(indptr: Array, order: Array | None) -> Iterator[tuple[Array, Any
         if order is None:
             yield indptr[start : stop + 1] - indptr[start], slice(int(indptr[start]), int(indptr[stop]))
         else:
-            pointers = _running(indptr[some + 1] - indptr[some])
+            pointers = _pointers(indptr, some)
             yield pointers, np.arange(pointers[-1]) + np.repeat(indptr[some] - pointers[:-1], np.diff(pointers))
         start = stop
 
 
-def _running(counts: Array) -> Array:
-    """Pointers from counts: 0, then the running sums."""
-    pointers = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=pointers[1:])
+def _pointers(indptr: Array, rows: Array | None) -> Array:
+    """Return the pointers of some rows of a CSR structure, in the order given; all of them without one."""
+    if rows is None:
+        return indptr.astype(np.int64, copy=False)
+    pointers = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(indptr[rows + 1] - indptr[rows], out=pointers[1:])
     return pointers
 
 
 def _plain_ids(ids: Array) -> Array:
-    """Ids as numbers or strings of fixed width, which need no pickle."""
+    """Return ids as numbers or strings of fixed width, which need no pickle."""
     if ids.dtype.kind in "iuUS":
         return ids
     names = ids.tolist()

@@ -1,6 +1,6 @@
 """The paper's hyper-parameters for its seven datasets (appendix, table "Details of hyper-parameters").
 
-``PRESETS`` are arguments of `CCASSG`; ``PROBES`` are those of the linear evaluation that goes with each.
+``PRESETS`` are arguments of `CCASSG`; those of the linear evaluation that goes with each are on the datasets' cards.
 """
 
 from __future__ import annotations
@@ -34,14 +34,4 @@ PRESETS: dict[str, dict[str, Any]] = {
 FAST: dict[str, dict[str, Any]] = {name: {"loss_nodes": 1024} for name in PRESETS} | {
     "cs": {"loss_nodes": 4096},
     "physics": {"loss_nodes": 4096},
-}
-
-PROBES: dict[str, dict[str, float]] = {
-    "cora": {"learning_rate": 1e-2, "weight_decay": 1e-4},
-    "citeseer": {"learning_rate": 1e-2, "weight_decay": 1e-2},
-    "pubmed": {"learning_rate": 1e-2, "weight_decay": 1e-4},
-    "computers": {"learning_rate": 1e-2, "weight_decay": 1e-4},
-    "photo": {"learning_rate": 1e-2, "weight_decay": 1e-4},
-    "cs": {"learning_rate": 5e-3, "weight_decay": 1e-4},
-    "physics": {"learning_rate": 5e-3, "weight_decay": 1e-4},
 }

@@ -1,5 +1,5 @@
 """Records to tables, figures and the HTML page; needs NumPy and scikit-learn only, never torch."""
 
-from ccassg.report.page import ReportData, write_report
+from ccassg.report.page import write_report
 
-__all__ = ["ReportData", "write_report"]
+__all__ = ["write_report"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from ccassg.evaluate.checks import check_embedding
+from ccassg.graph import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,21 +18,12 @@ class ReportData:
 
     Attributes
     ----------
-    title : str
-    embedding : float array of shape (n, d)
-        Finite. The map, the clusters, the correlation, the spectrum and the neighbours are derived from it.
-    node_ids : array of shape (n,), or None
-        The user's names of the nodes, shown as text; None means 0 .. n - 1.
-    labels : array of shape (n,), or None
-        The class of each node as text, None (or an empty string) where it has none.
-    columns : dict of str to array of shape (n,)
-        Further colourings: numbers give a scale, anything else categories.
-    layout : float array of shape (n, 2), or None
-        Places of the nodes on the map, if the user has better ones than those derived here (such as real coordinates).
+    title, embedding, node_ids, labels, columns, layout
+        As in `write_report`.
     history : dict of str to list of float
         One value per step: ``loss``, ``invariance``, ``decorrelation`` or others.
     probe : dict, or None
-        Result of a linear probe, as of `ccassg.evaluate.ProbeResult.as_dict`: ``accuracies`` (one per run, as fractions),
+        Result of a linear probe, as of `ProbeResult.as_dict`: ``accuracies`` (one per run, as fractions),
         ``accuracy`` and ``std``, ``confusion`` (class by class counts, rows the true class), any further values or lists
         of one value per run; and ``classes``, the names of the classes.
     settings, provenance : dict
@@ -59,18 +50,8 @@ class ReportData:
     graph: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        embedding = np.asarray(self.embedding)
-        if embedding.ndim != 2 or 0 in embedding.shape or embedding.dtype.kind not in "biuf":
-            raise ValueError(
-                f"embedding must be a numeric array of shape (nodes, dimensions) with at least one of each, got shape "
-                f"{embedding.shape} and dtype {embedding.dtype}"
-            )
-        if n_bad := int((~np.isfinite(embedding)).sum()):
-            raise ValueError(
-                f"embedding has {n_bad:,} values that are not finite (NaN or infinite); the training diverged, lower "
-                f"its learning rate"
-            )
-        n = len(embedding)
+        object.__setattr__(self, "embedding", check_embedding(self.embedding, "embedding"))
+        n = len(self.embedding)
         for name, values in {"node_ids": self.node_ids, "labels": self.labels, **self.columns}.items():
             if values is not None and len(values) != n:
                 raise ValueError(f"{name} has {len(values):,} entries, but there are {n:,} nodes; give one each")
@@ -87,3 +68,12 @@ class ReportData:
                     f"the probe names {len(self.probe['classes'])} classes, but its confusion matrix has "
                     f"{len(confusion)} rows; name one each"
                 )
+
+
+def about_model(model: Any) -> dict[str, Any]:
+    """Return what a fitted model of any system tells for the page: its history, its settings and the reasons for them."""
+    return {
+        "history": getattr(model, "history_", {}),
+        "settings": getattr(model, "settings_", model.get_params(deep=False)),
+        "choices": getattr(model, "reasons_", ()),
+    }

@@ -14,39 +14,104 @@ import hashlib
 import html
 import json
 import os
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ccassg.graph import Dataset
 from ccassg.io.atomic import write_bytes_atomic
-from ccassg.report.data import ReportData
-
-__all__ = ["ReportData", "render", "write_report"]
+from ccassg.report.data import ReportData, about_model
 
 STYLES = ("page.css",)
 SCRIPTS = ("base.js", "map.js", "charts.js", "panel.js", "page.js")
 
 
 def write_report(
-    path: str | os.PathLike[str], data: ReportData, *, n_clusters: int | None = None, random_state: int = 0
+    path: str | os.PathLike[str],
+    embedding: Any,
+    data: Dataset | None = None,
+    *,
+    model: Any = None,
+    probe: Any = None,
+    title: str | None = None,
+    node_ids: Any = None,
+    labels: Any = None,
+    columns: Mapping[str, Any] | None = None,
+    layout: Any = None,
+    n_clusters: int | None = None,
+    random_state: int = 0,
 ) -> Path:
-    """Write the page about an embedding.
+    """Write one self-contained HTML page about an embedding: map, clusters, neighbours, spectrum, and what else is given.
 
     Parameters
     ----------
     path : path-like
         The HTML file to make or to replace; a failure leaves an earlier one as it was.
-    data : ReportData
+    embedding : float array of shape (n, d)
+    data : Dataset, optional
+        The graph that was embedded: the page takes its ids, labels, class names, notes and counts.
+    model : fitted estimator, optional
+        The page shows its training curves, its settings and why they are what they are.
+    probe : ProbeResult, or its dict, optional
+        What `linear_probe` returned.
+    title : str, optional
+        By default the name of the dataset, else that of the file.
+    node_ids, labels : array-like of shape (n,), optional
+        In place of those of ``data``; a label that is None or empty is none.
+    columns : dict of str to array-like of shape (n,), optional
+        Further colourings of the map: numbers give a scale, anything else categories.
+    layout : float array of shape (n, 2), optional
+        Places on the map, such as real coordinates, in place of those derived here.
     n_clusters : int, optional
         Clusters of the k-means colouring; by default as many as there are labels, else 8.
     random_state : int
-        Seed of the map and the clusters; the same data and seed give the same page.
+        Seed of the map and the clusters; the same arguments give the same page.
 
     Returns
     -------
     Path
         Where the page is.
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> import numpy as np
+    >>> z = np.random.default_rng(0).normal(size=(30, 4))
+    >>> ccassg.write_report("mine.html", z, labels=["a", "b"] * 15).name
+    'mine.html'
+
+    With all that is known, where ``data`` is a dataset and ``model`` was fitted to its graph:
+    ``write_report("mine.html", z, data, model=model, probe=ccassg.linear_probe(z, data))``.
     """
+    about: dict[str, Any] = {} if model is None else about_model(model)
+    if data is not None:
+        about |= {"notes": data.notes, "graph": data.graph.counts()}
+        node_ids = data.ids if node_ids is None else node_ids
+        labels = data.labels if labels is None else labels
+        title = title or data.name
+    if probe is not None:
+        probe = dict(probe if isinstance(probe, Mapping) else probe.as_dict())
+        if data is not None and data.class_names is not None:
+            # Names of last classes that no node has are beyond the probe's matrix.
+            probe = {"classes": data.class_names[: len(probe.get("confusion", data.class_names))], **probe}
+    report = ReportData(
+        title=title or Path(path).stem,
+        embedding=embedding,
+        node_ids=node_ids,
+        labels=labels,
+        columns=columns or {},
+        layout=layout,
+        probe=probe,
+        **about,
+    )
+    return write_page(path, report, n_clusters=n_clusters, random_state=random_state)
+
+
+def write_page(
+    path: str | os.PathLike[str], data: ReportData, *, n_clusters: int | None = None, random_state: int = 0
+) -> Path:
+    """Write the page of what has been put together already; see `write_report`."""
     from ccassg.report.payload import build_payload  # brings in scikit-learn, a second that others need not wait
 
     target = Path(path)
@@ -56,7 +121,7 @@ def write_report(
 
 
 def render(payload: dict[str, Any]) -> str:
-    """The page as text, from what `build_payload` gave."""
+    """Return the page as text, from what `build_payload` gave."""
     style = "\n".join(_asset(name) for name in STYLES)
     script = "\n".join(_asset(name) for name in SCRIPTS)
     policy = (
@@ -76,7 +141,7 @@ def render(payload: dict[str, Any]) -> str:
 
 
 def embed_json(value: Any) -> str:
-    """JSON that is safe inside an HTML script element: pure ASCII, without ``<``, ``>`` and ``&``."""
+    """Return JSON that is safe inside an HTML script element: pure ASCII, without ``<``, ``>`` and ``&``."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -86,5 +151,5 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """A source expression of the Content-Security-Policy that admits exactly this inline text."""
+    """Return the source expression of the Content-Security-Policy that admits exactly this inline text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ccassg.evaluate.diagnostics import correlation_matrix, diagnose
+from ccassg.evaluate.neighbours import likely_neighbours, nearest_nodes
+from ccassg.graph import Array
 from ccassg.io.encode import DROWNS
 from ccassg.report import derive
-from ccassg.report.data import Array, ReportData
-from ccassg.report.neighbours import likely_neighbours, nearest_neighbours
+from ccassg.report.data import ReportData
 
 # The most nodes on one page: 100 thousand make about 10 MB and still move at once under the mouse.
 MAX_NODES = 100_000
@@ -26,10 +29,19 @@ MAX_NODES = 100_000
 MAX_EXACT = 20_000
 # Points of a training curve; more than a screen has pixels would only weigh.
 MAX_STEPS = 2_000
+# Columns on the heat map.
+MAX_COLUMNS = 128
 NO_LABEL = "(no label)"
 
 
-def build_payload(data: ReportData, *, n_clusters: int | None = None, random_state: int = 0) -> dict[str, Any]:
+def build_payload(
+    data: ReportData,
+    *,
+    n_clusters: int | None = None,
+    random_state: int = 0,
+    max_nodes: int = MAX_NODES,
+    max_exact: int = MAX_EXACT,
+) -> dict[str, Any]:
     """Derive everything the page shows.
 
     Parameters
@@ -39,6 +51,10 @@ def build_payload(data: ReportData, *, n_clusters: int | None = None, random_sta
         Clusters of the k-means colouring; by default as many as there are labels, else 8.
     random_state : int
         Seed of the map, the clusters and the sample.
+    max_nodes : int
+        The most nodes on the page.
+    max_exact : int
+        The most nodes whose neighbours are searched exactly.
 
     Returns
     -------
@@ -48,47 +64,45 @@ def build_payload(data: ReportData, *, n_clusters: int | None = None, random_sta
     # One thread: on a machine busy with other work, waiting threads make t-SNE and small decompositions several times
     # slower, and the picture would depend on the number of cores.
     with threadpool_limits(limits=1):
-        plain: dict[str, Any] = _plain(_derive(data, n_clusters, random_state))
+        plain: dict[str, Any] = _plain(_derive(data, n_clusters, random_state, max_nodes, max_exact))
     return plain
 
 
 def pack(array: Array) -> dict[str, Any]:
-    """An array as its type's name and base64 of its bytes in little-endian order."""
+    """Return an array as its type's name and base64 of its bytes in little-endian order."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return {"type": array.dtype.name, "data": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
-def _derive(data: ReportData, n_clusters: int | None, random_state: int) -> dict[str, Any]:
+def _derive(
+    data: ReportData, n_clusters: int | None, random_state: int, max_nodes: int, max_exact: int
+) -> dict[str, Any]:
     n_all = len(data.embedding)
-    data = _sample(data, random_state)
+    data = _sample(data, max_nodes, random_state)
     embedding = np.ascontiguousarray(data.embedding, dtype=np.float32)
-    shape, columns = derive.spectrum(embedding), derive.correlation(embedding)
-    history = {name: list(values) for name, values in data.history.items()}
+    n, dim = embedding.shape
+    found = diagnose(embedding)
+    reduced = derive.principal_components(embedding)
     joined = data.settings.get("encoder") == "joined"
-    warnings = derive.warnings(embedding, shape, columns, data.graph, history, joined=joined)
-    warnings = [str(note) for note in data.notes if DROWNS in str(note)] + warnings
+    warnings = [str(note) for note in data.notes if DROWNS in str(note)] + found["warnings"]
+    warnings += derive.run_warnings(data.graph, data.history, dim, joined=joined)
     notes = [note for note in data.notes if DROWNS not in str(note)]
-    if len(embedding) < n_all:
-        notes.append(f"The page shows {len(embedding):,} nodes drawn at random of {n_all:,}.")
-    ids = range(len(embedding)) if data.node_ids is None else data.node_ids
+    if n < n_all:
+        notes.append(f"The page shows {n:,} nodes drawn at random of {n_all:,}.")
+    ids = range(n) if data.node_ids is None else data.node_ids
     return {
         "title": data.title,
-        "nodes": len(embedding),
+        "nodes": n,
         "allNodes": n_all,
-        "dim": embedding.shape[1],
+        "dim": dim,
         "ids": [_text(name) for name in ids],
-        "map": _map(data, embedding, random_state),
-        "colourings": _colourings(data, embedding, n_clusters, random_state),
-        "neighbours": _neighbours(embedding, random_state),
+        "map": _map(data, reduced, random_state),
+        "colourings": _colourings(data, reduced, n_clusters, random_state),
+        "neighbours": _neighbours(embedding, max_exact, random_state),
         "curves": _curves(data.history),
-        "correlation": {
-            "size": len(columns.columns),
-            "columns": columns.columns.tolist(),
-            "values": pack(np.round(columns.matrix * 127).astype(np.int8)),
-            "meanAbsolute": columns.mean_absolute,
-            "constant": columns.n_constant,
-        },
-        "spectrum": {"variance": shape.variance.tolist(), "effectiveRank": shape.effective_rank},
+        "correlation": _correlation(embedding)
+        | {"meanAbsolute": found["off_diagonal_correlation"], "constant": found["n_constant_columns"]},
+        "spectrum": {"variance": _shares(found["spectrum"][:n]), "effectiveRank": found["effective_rank"]},
         "probe": data.probe,
         "settings": data.settings,
         "provenance": data.provenance,
@@ -99,18 +113,18 @@ def _derive(data: ReportData, n_clusters: int | None, random_state: int) -> dict
     }
 
 
-def _sample(data: ReportData, random_state: int) -> ReportData:
+def _sample(data: ReportData, max_nodes: int, random_state: int) -> ReportData:
     n = len(data.embedding)
-    if n <= MAX_NODES:
+    if n <= max_nodes:
         return data
-    rows = np.sort(np.random.default_rng(random_state).choice(n, MAX_NODES, replace=False))
+    rows = np.sort(np.random.default_rng(random_state).choice(n, max_nodes, replace=False))
 
     def pick(values: Any) -> Any:
         return None if values is None else _objects(values)[rows]
 
     return replace(
         data,
-        embedding=np.asarray(data.embedding)[rows],
+        embedding=data.embedding[rows],
         node_ids=rows if data.node_ids is None else pick(data.node_ids),
         labels=pick(data.labels),
         layout=pick(data.layout),
@@ -118,10 +132,10 @@ def _sample(data: ReportData, random_state: int) -> ReportData:
     )
 
 
-def _map(data: ReportData, embedding: Array, random_state: int) -> dict[str, Any]:
-    """Positions on a grid of 65536 steps, finer than any screen, with the picture's proportions kept."""
+def _map(data: ReportData, reduced: Array, random_state: int) -> dict[str, Any]:
+    """Return positions on a grid of 65536 steps, finer than any screen, with the picture's proportions kept."""
     if data.layout is None:
-        positions, how = derive.map_2d(embedding, random_state=random_state)
+        positions, how = derive.map_2d(reduced, random_state=random_state)
     else:
         positions, how = np.asarray(data.layout, dtype=np.float64), "Places given by the user."
     low = positions.min(axis=0)
@@ -130,7 +144,7 @@ def _map(data: ReportData, embedding: Array, random_state: int) -> dict[str, Any
     return {"x": pack(grid[:, 0]), "y": pack(grid[:, 1]), "how": how}
 
 
-def _colourings(data: ReportData, embedding: Array, n_clusters: int | None, random_state: int) -> list[dict[str, Any]]:
+def _colourings(data: ReportData, reduced: Array, n_clusters: int | None, random_state: int) -> list[dict[str, Any]]:
     made = []
     n_classes = 0
     if data.labels is not None:
@@ -138,7 +152,7 @@ def _colourings(data: ReportData, embedding: Array, n_clusters: int | None, rand
         n_classes = len([name for name in labels["names"] if name != NO_LABEL])
         made.append(labels)
     k = n_clusters or (n_classes if 2 <= n_classes <= 15 else 8)
-    found = derive.clusters(embedding, k, random_state=random_state)
+    found = derive.clusters(reduced, k, random_state=random_state)
     made.append(_categories("cluster (k-means)", [f"cluster {c + 1}" for c in found], in_order=True))
     for name, values in data.columns.items():
         array = _objects(values)
@@ -147,7 +161,7 @@ def _colourings(data: ReportData, embedding: Array, n_clusters: int | None, rand
 
 
 def _objects(values: Any) -> Array:
-    """An array of numbers where all are, else of the objects as they are (NumPy would turn mixed ones into text)."""
+    """Return an array of numbers where all are, else of the objects as they are (NumPy would turn mixed ones into text)."""
     if isinstance(values, np.ndarray):
         return values
     items = list(values)
@@ -159,11 +173,9 @@ def _objects(values: Any) -> Array:
 
 
 def _categories(name: str, values: Sequence[Any], *, in_order: bool = False) -> dict[str, Any]:
-    """Names, most frequent first (or in their own order), and for each node the position of its name."""
+    """Return names, most frequent first (or in their own order), and for each node the position of its name."""
     texts = [_text(value) for value in values]
-    counts: dict[str, int] = {}
-    for text in texts:
-        counts[text] = counts.get(text, 0) + 1
+    counts = Counter(texts)
     if in_order:
         names = sorted(counts, key=lambda text: (len(text), text))
     else:
@@ -181,7 +193,7 @@ def _categories(name: str, values: Sequence[Any], *, in_order: bool = False) -> 
 
 
 def _numbers(name: str, values: Array) -> dict[str, Any]:
-    """Values and the ends of their scale: the 1st and 99th percentile, so that one outlier does not grey the rest."""
+    """Return values and the ends of their scale: the 1st and 99th percentile, so that one outlier does not grey the rest."""
     with np.errstate(over="ignore"):
         numbers = values.astype(np.float32)
     finite = numbers[np.isfinite(numbers)].astype(np.float64)
@@ -191,14 +203,14 @@ def _numbers(name: str, values: Array) -> dict[str, Any]:
     return {"name": _text(name), "kind": "number", "low": low, "high": high, "values": pack(numbers)}
 
 
-def _neighbours(embedding: Array, random_state: int) -> dict[str, Any]:
-    """The nearest ten of every node; similarities in steps of 1/32767, half the bytes of a float."""
+def _neighbours(embedding: Array, max_exact: int, random_state: int) -> dict[str, Any]:
+    """Return the nearest ten of every node; similarities in steps of 1/32767, half the bytes of a float."""
     n = len(embedding)
-    exact = n <= MAX_EXACT
+    exact = n <= max_exact
     if exact:
-        index, similarity = nearest_neighbours(embedding)
+        index, similarity = nearest_nodes(embedding, np.arange(n), 10)
     else:
-        index, similarity = likely_neighbours(embedding, random_state=random_state)
+        index, similarity = likely_neighbours(embedding, 10, random_state=random_state)
     return {
         "exact": exact,
         "k": index.shape[1],
@@ -207,25 +219,43 @@ def _neighbours(embedding: Array, random_state: int) -> dict[str, Any]:
     }
 
 
+def _correlation(embedding: Array) -> dict[str, Any]:
+    """Return the correlations of evenly spaced columns, few enough for a cell to stay visible, in steps of 1/127."""
+    shown = _spaced(embedding.shape[1], MAX_COLUMNS)
+    matrix = correlation_matrix(embedding)[np.ix_(shown, shown)]
+    return {"size": len(shown), "columns": shown.tolist(), "values": pack(np.round(matrix * 127).astype(np.int8))}
+
+
+def _shares(values: list[float]) -> list[float]:
+    """Return each value's share of their sum."""
+    total = sum(values) or 1.0
+    return [value / total for value in values]
+
+
+def _spaced(n: int, most: int) -> Array:
+    """Return at most ``most`` evenly spaced ones of 0 .. n - 1, both ends among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
+
+
 def _curves(history: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
     made = []
     for name, values in history.items():
         array = np.asarray(list(values), dtype=np.float64)
         if array.size:
-            steps = np.unique(np.linspace(0, len(array) - 1, min(len(array), MAX_STEPS)).round().astype(int))
+            steps = _spaced(len(array), MAX_STEPS)
             made.append({"name": _text(name), "steps": (steps + 1).tolist(), "values": array[steps].tolist()})
     return made
 
 
 def _text(value: Any) -> str:
-    """What a person would write for an id or a label."""
+    """Return what a person would write for an id or a label."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return str(value)
 
 
 def _plain(value: Any) -> Any:
-    """The same in JSON's own types; numbers that are not finite become None."""
+    """Return the same in JSON's own types; numbers that are not finite become None."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, (float, np.floating)):

@@ -63,10 +63,8 @@ def figure(
     *,
     width: float | None = None,
     height: float | None = None,
-    share_x: bool = False,
-    share_y: bool = False,
 ) -> Iterator[tuple[Any, Any]]:
-    """A figure in the house style and its axes, to be drawn and saved inside the block.
+    """Make a figure in the house style and its axes, to be drawn and saved inside the block.
 
     Titles, legends and lines take their looks when they are made, hence the block; outside it nothing has changed.
 
@@ -76,8 +74,6 @@ def figure(
         Panels.
     width, height : float, optional
         Size of the whole figure in inches; by default 3.4 x 2.5 per panel.
-    share_x, share_y : bool
-        Whether panels share their axes.
 
     Yields
     ------
@@ -102,7 +98,7 @@ def figure(
     with rc_context(settings):
         fig = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(fig)
-        axes = fig.subplots(n_rows, n_cols, squeeze=False, sharex=share_x, sharey=share_y)
+        axes = fig.subplots(n_rows, n_cols, squeeze=False)
         yield fig, axes
 
 
@@ -180,7 +176,7 @@ def heat_map(
 
 
 def band(ax: Any, x: Any, mean: Any, std: Any, label: str | None = None) -> None:
-    """A curve of means with a shaded band of one standard deviation to either side."""
+    """Draw a curve of means with a shaded band of one standard deviation to either side."""
     x, mean, std = (np.asarray(v, dtype=np.float64) for v in (x, mean, std))
     (line,) = ax.plot(x, mean, label=label)
     ax.fill_between(x, mean - std, mean + std, color=line.get_color(), alpha=0.18, linewidth=0)

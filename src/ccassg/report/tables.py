@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,33 +13,16 @@ import numpy as np
 MISSING = "–"
 
 
-def mean_std(values: Sequence[float] | float | None, *, std: float | None = None, digits: int = 1) -> str:
-    """Mean and standard deviation as people print them: ``83.6 ± 0.5``.
+def mean_std(values: Sequence[float], *, digits: int = 1) -> str:
+    """Return mean and standard deviation of some runs as people print them: ``83.6 ± 0.5``; ``–`` if there are none.
 
-    Parameters
-    ----------
-    values : sequence of float, float or None
-        The runs; or their mean, with ``std``; or None for no value.
-    std : float, optional
-        The deviation that belongs to a single mean. Of runs it is the sample's (divided by n - 1), as everywhere in
-        this package; one run has none.
-    digits : int
-        After the point.
-
-    Returns
-    -------
-    str
-        ``–`` if there is no value.
+    The deviation is the sample's (divided by n - 1), as everywhere in this package; one run has none.
     """
-    if values is None:
-        return MISSING
-    runs = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    runs = np.asarray(values, dtype=np.float64)
     if runs.size == 0 or not np.isfinite(runs).all():
         return MISSING
-    if std is None and runs.size > 1:
-        std = float(runs.std(ddof=1))
     mean = f"{runs.mean():.{digits}f}"
-    return mean if std is None or not math.isfinite(std) else f"{mean} ± {std:.{digits}f}"
+    return mean if runs.size == 1 else f"{mean} ± {runs.std(ddof=1):.{digits}f}"
 
 
 def beside(
@@ -48,7 +30,6 @@ def beside(
     published: Mapping[str, Mapping[str, Any]],
     *,
     key: str,
-    suffix: str = " (paper)",
 ) -> list[dict[str, Any]]:
     """Put published values next to ours: column ``Cora`` is followed by ``Cora (paper)``.
 
@@ -59,7 +40,6 @@ def beside(
         ``published[row[key]][column]`` is the value for that row and column; what it lacks stays empty.
     key : str
         The column that names the row, such as ``"method"``.
-    suffix : str
 
     Returns
     -------
@@ -78,44 +58,34 @@ def beside(
         for column in order:
             line[column] = row.get(column)
             if column in known:
-                line[column + suffix] = paper.get(column)
+                line[f"{column} (paper)"] = paper.get(column)
         made.append(line)
     return made
 
 
-def to_markdown(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """A Markdown table, aligned in the source as well; numbers stand to the right.
+def to_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a Markdown table that ends with a newline, aligned in the source as well; numbers stand to the right.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        Cells that are missing or None are shown as ``–``.
-    columns : sequence of str, optional
-        Which, and in which order; by default all, as they first appear.
-
-    Returns
-    -------
-    str
-        Ends with a newline.
+    The columns come in the order in which they first appear; cells that are missing or None are shown as ``–``.
     """
-    names = list(columns) if columns is not None else _columns(rows)
+    names = _columns(rows)
     if not names:
         return ""
     cells = [[_escape(name) for name in names], *([_escape(_cell(row.get(name))) for name in names] for row in rows)]
-    widths = [max(3, *(_width(line[i]) for line in cells)) for i in range(len(names))]
-    right = [bool(rows) and all(_is_number(row.get(name)) for row in rows) for name in names]
+    widths = [max(3, *(len(line[i]) for line in cells)) for i in range(len(names))]
+    right = [all(_is_number(row.get(name)) for row in rows) for name in names]
     rule = [("-" * (w - 1) + ":") if r else "-" * w for w, r in zip(widths, right, strict=True)]
     lines = [cells[0], rule, *cells[1:]]
     return "".join(
-        "| " + " | ".join(_pad(c, w, r) for c, w, r in zip(line, widths, right, strict=True)) + " |\n" for line in lines
+        f"| {' | '.join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True))} |\n"
+        for line in lines
     )
 
 
-def to_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """The same as CSV (RFC 4180 quoting, ``\\n`` line ends), numbers in full precision, missing cells empty."""
-    names = list(columns) if columns is not None else _columns(rows)
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the same as CSV (RFC 4180 quoting, ``\\n`` line ends), numbers in full precision, missing cells empty."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n", restval="")
+    writer = csv.DictWriter(text, _columns(rows), lineterminator="\n", restval="")
     writer.writeheader()
     for row in rows:
         writer.writerow({name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()})
@@ -150,13 +120,3 @@ def _escape(text: str) -> str:
     """Keep a cell one cell: no bars, no line ends; angle brackets would be read as HTML."""
     flat = " ".join(text.splitlines())
     return flat.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-
-
-def _width(text: str) -> int:
-    """Columns the text takes in a fixed-width font."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _pad(text: str, width: int, right: bool) -> str:
-    blank = " " * (width - _width(text))
-    return blank + text if right else text + blank

@@ -212,7 +212,7 @@ def parts_for_ranks(graph: Graph, n_ranks: int) -> Array:
     folder = store.location(graph)
     if folder is None:
         return partition.partition(graph, n_ranks)
-    stored = store.read_store(folder, verify=False).bounds
+    stored = store.part_bounds(folder)
     n_parts = len(stored) - 1
     if n_parts >= n_ranks and n_parts > 1:
         return partition.ranges_to_parts([stored[n_parts * k // n_ranks] for k in range(n_ranks + 1)])

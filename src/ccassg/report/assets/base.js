@@ -78,7 +78,6 @@ const palette = () => (darkMode.matches ? DARK : LIGHT);
 const themed = (variable) => getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
 
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-const hex = (parts) => "#" + parts.map((v) => Math.round(v).toString(16).padStart(2, "0")).join("");
 const mix = (a, b, share) => a.map((v, i) => v + (b[i] - v) * share);
 
 /** The colour at `share` (0 .. 1) of the number scale, as three numbers. */

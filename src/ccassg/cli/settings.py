@@ -1,0 +1,34 @@
+"""Settings of a method as the command line writes and lists them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """Read ``name=value`` strings: values as JSON where they are, text otherwise, ``a,b`` as a pair of numbers."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise ValueError(f"a setting is written NAME=VALUE, got {pair!r}")
+        if re.fullmatch(r"[\d.eE+-]+,[\d.eE+-]+", text):
+            settings[name] = tuple(float(part) for part in text.split(","))
+            continue
+        try:
+            settings[name] = json.loads(text.replace("None", "null").replace("True", "true").replace("False", "false"))
+        except json.JSONDecodeError:
+            settings[name] = text
+    return settings
+
+
+def settings_of(cls: type) -> list[tuple[str, Any, str]]:
+    """Return name, default and description of each parameter of a method, read off its class."""
+    texts: dict[str, str] = {}
+    body = (cls.__doc__ or "").partition("Parameters\n    ----------\n")[2].partition("\n\n    Attributes")[0]
+    for names, description in re.findall(r"^    (\w[\w, ]*) : .*\n((?:        .*\n?|\n)+)", body + "\n", re.MULTILINE):
+        for name in names.split(", "):
+            texts[name] = " ".join(description.split())
+    return [(name, default, texts.get(name, "")) for name, default in cls().get_params(deep=False).items()]

@@ -1,0 +1,229 @@
+"""The nearest rows of an embedding: exactly for any number of rows, or nearly so for all rows of a large one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ccassg.evaluate.checks import check_embedding
+from ccassg.graph import Array
+
+# Above this many rows faiss searches, if it is installed: the same exact search with better arithmetic.
+FAISS_ROWS = 100_000
+# Queries and rows compared at once: 16 MB of similarities in single precision, whatever the number of nodes.
+BLOCK = (256, 16_384)
+
+
+def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = "cosine") -> tuple[Array, Array]:
+    """Find the nodes nearest to one node or to several.
+
+    The search is exact. Above 100 thousand nodes it is done by faiss, if that library is installed.
+
+    Parameters
+    ----------
+    z : float array of shape (n, d)
+    query_index : int, or ints of shape (q,)
+        Rows of z; none is reported as similar to itself.
+    k : int
+        How many; at most n - 1 are there.
+    metric : {"cosine", "dot", "euclidean"}
+        Under "cosine" a row of zeros has similarity 0 to all.
+
+    Returns
+    -------
+    indices : int64 array of shape (k,) or (q, k)
+        Nearest first; of equally near ones the lower index.
+    scores : float32 array of the same shape
+        Similarities, or distances if the metric is "euclidean".
+
+    Examples
+    --------
+    >>> import ccassg
+    >>> nearest, similarity = ccassg.most_similar([[1, 0], [0, 1], [1, 1], [2, 0]], 0, k=2)
+    >>> nearest, similarity
+    (array([3, 2]), array([1.        , 0.70710677], dtype=float32))
+    """
+    if metric not in ("cosine", "dot", "euclidean"):
+        raise ValueError(f"metric must be 'cosine', 'dot' or 'euclidean', got {metric!r}")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    rows = np.asarray(z, dtype=np.float32)
+    if rows.ndim != 2 or len(rows) < 2:
+        raise ValueError(f"z must hold at least two rows of an embedding, got shape {rows.shape}")
+    check_embedding(rows)
+    queries = np.atleast_1d(np.asarray(query_index))
+    if queries.dtype.kind not in "iu" or queries.ndim != 1:
+        raise ValueError(f"query_index must be row numbers, got {query_index!r}")
+    if len(queries) and not (queries.min() >= 0 and queries.max() < len(rows)):
+        raise ValueError(f"query_index must be in 0 .. {len(rows) - 1}, got {query_index!r}")
+    search = _by_faiss if len(rows) > FAISS_ROWS and _has_faiss() else nearest_nodes
+    order, scores = search(rows, queries, k, metric)
+    if metric == "euclidean":
+        scores = np.sqrt(np.maximum(-scores, 0))
+    return (order[0], scores[0]) if np.ndim(query_index) == 0 else (order, scores)
+
+
+def nearest_nodes(z: Array, nodes: Array, k: int, metric: str = "cosine") -> tuple[Array, Array]:
+    """Find the ``k`` other rows of ``z`` that are nearest to each of some of its rows, as `nearest` does."""
+    return nearest(z[nodes], z, k, metric, itself=nodes)
+
+
+def nearest(
+    queries: Array,
+    table: Array,
+    k: int,
+    metric: str = "cosine",
+    *,
+    itself: Array | None = None,
+    block: tuple[int, int] = BLOCK,
+) -> tuple[Array, Array]:
+    """Find the ``k`` rows of a table that are nearest to each query, exactly.
+
+    Parameters
+    ----------
+    queries : float array of shape (q, d)
+    table : float array of shape (n, d)
+    k : int
+        At most as many as there are rows to find.
+    metric : {"cosine", "dot", "euclidean"}
+    itself : int array of shape (q,), optional
+        A row of the table for each query that is never found, such as its own.
+    block : pair of int
+        Queries and rows of the table compared at once.
+
+    Returns
+    -------
+    index : int64 array of shape (q, k)
+        Rows of the table, nearest first; of equally near ones the lower index.
+    score : float array of the same shape
+        Cosine, inner product, or the squared distance with a minus sign: higher is nearer.
+    """
+    k = min(k, len(table) - (itself is not None))
+    index, score = np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k), table.dtype)
+    if k == 0:
+        return index, score
+    if metric == "cosine":
+        table = unit_rows(table)
+    elif metric == "euclidean":
+        # Near the centre little is lost when squares cancel. A median keeps whole numbers whole, so that ties stay ties.
+        centre = np.median(table[:: len(table) // 1_000 + 1], axis=0)
+        table = table - centre
+        squares = (table**2).sum(1)
+    for start in range(0, len(queries), block[0]):
+        here = slice(start, start + block[0])
+        asked = queries[here]
+        if metric == "cosine":
+            asked = unit_rows(asked)
+        elif metric == "euclidean":
+            asked = asked - centre
+        best, where = np.empty((len(asked), 0), table.dtype), np.empty((len(asked), 0), np.int64)
+        for first in range(0, len(table), block[1]):
+            rows = np.arange(first, min(first + block[1], len(table)))
+            scores = asked @ table[rows[0] : rows[-1] + 1].T
+            if metric == "euclidean":
+                scores = 2 * scores - squares[rows] - (asked**2).sum(1)[:, None]
+            if itself is not None:
+                own = np.flatnonzero((itself[here] >= first) & (itself[here] <= rows[-1]))
+                scores[own, itself[here][own] - first] = -np.inf
+            where, best = _merge(where, best, rows, scores, k)
+        index[here], score[here] = where, best
+    return index, np.clip(score, -1, 1) if metric == "cosine" else score
+
+
+def likely_neighbours(
+    z: Array, k: int, *, n_probes: int = 16, max_cell: int = 4_096, random_state: int = 0
+) -> tuple[Array, Array]:
+    """Find the nearest rows by cosine similarity for large n, looking only in the cells that lie nearest to each row.
+
+    K-means divides the rows into about sqrt(n) cells; a row is compared with the members of the ``n_probes`` cells
+    whose centres are nearest to it. On the largest graph of the paper (34 thousand nodes) this finds 99 % of the exact
+    neighbours with a tenth of the work. Projecting to fewer dimensions instead finds a third of them: an embedding
+    without correlated columns has none to spare.
+
+    Parameters
+    ----------
+    z : float array of shape (n, d)
+    k, n_probes : int
+    max_cell : int
+        The most members of a cell that neighbours are looked for among.
+    random_state : int
+        Seed of the cells.
+
+    Returns
+    -------
+    index : int array of shape (n, k)
+        Nearest first. A row that met fewer than ``k`` others names itself in the rest.
+    similarity : float array of the same shape
+        Exact for the rows that were found, -1 for the rest.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+
+    unit = unit_rows(z)
+    n = len(unit)
+    cells = MiniBatchKMeans(max(1, int(n**0.5)), batch_size=4_096, max_iter=10, n_init=1, random_state=random_state)
+    # Of equal rows k-means leaves cells without members; their centres must not be taken for near ones.
+    used, cell_of = np.unique(cells.fit(unit).labels_, return_inverse=True)
+    probes, _ = nearest(unit, cells.cluster_centers_[used], n_probes)
+    rng = np.random.default_rng(random_state)
+    index, similarity = np.repeat(np.arange(n)[:, None], k, axis=1), np.full((n, k), -np.inf, unit.dtype)
+    for cell in range(len(used)):
+        members = np.flatnonzero(cell_of == cell)
+        if len(members) > max_cell:  # a crowd of nearly equal rows, of which any are as near as the others
+            members = np.sort(rng.choice(members, max_cell, replace=False))
+        askers = np.flatnonzero((probes == cell).any(axis=1))
+        for start in range(0, len(askers), BLOCK[0]):
+            rows = askers[start : start + BLOCK[0]]
+            scores = unit[rows] @ unit[members].T
+            scores[rows[:, None] == members] = -np.inf
+            index[rows], similarity[rows] = _merge(index[rows], similarity[rows], members, scores, k)
+    index = np.where(np.isfinite(similarity), index, np.arange(n)[:, None])
+    return index, np.clip(similarity, -1, 1)
+
+
+def unit_rows(z: Array) -> Array:
+    """Divide each row by its length; a row of zeros stays."""
+    # Squares of huge or tiny values would leave the range; a power of two changes no digit.
+    exponent = np.frexp(np.abs(z).max(axis=1, keepdims=True))[1]
+    scaled = np.ldexp(z, -exponent)
+    length = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled / np.where(length > 0, length, 1)
+
+
+def _merge(index: Array, best: Array, rows: Array, scores: Array, k: int) -> tuple[Array, Array]:
+    """Keep the ``k`` highest of those found before and the scores of more rows; of equal ones those that came first."""
+    scores = np.concatenate([best, scores], axis=1)
+    index = np.concatenate([index, np.broadcast_to(rows, (len(scores), len(rows)))], axis=1)
+    n = scores.shape[1]
+    k = min(k, n)
+    lowest = np.partition(scores, n - k, axis=1)[:, n - k, None]
+    # Not "at least the lowest": where huge values gave NaN it would leave fewer than k.
+    query, place = np.nonzero(~(scores < lowest))
+    order = np.lexsort((-scores[query, place], query))  # stable: equal scores keep their order
+    first = np.searchsorted(query, np.arange(len(scores)))
+    chosen = place[order][first[:, None] + np.arange(k)]
+    return np.take_along_axis(index, chosen, 1), np.take_along_axis(scores, chosen, 1)
+
+
+def _has_faiss() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("faiss") is not None
+
+
+def _by_faiss(rows: Array, queries: Array, k: int, metric: str) -> tuple[Array, Array]:
+    """Search as `nearest_nodes` does, by faiss's exact index."""
+    import faiss
+
+    rows = np.ascontiguousarray(unit_rows(rows) if metric == "cosine" else rows)
+    k = min(k, len(rows) - 1)
+    index = faiss.IndexFlatL2(rows.shape[1]) if metric == "euclidean" else faiss.IndexFlatIP(rows.shape[1])
+    index.add(rows)
+    scores, order = index.search(rows[queries], k + 1)
+    # The node itself is usually first, but not always (an equal row, or no longest one under "dot").
+    itself = order == queries[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    shape = (len(queries), k)
+    order, scores = order[~itself].reshape(shape).astype(np.int64), scores[~itself].reshape(shape)
+    return order, -scores if metric == "euclidean" else scores

@@ -1,0 +1,37 @@
+"""All scores of an embedding at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ccassg.evaluate.clustering import cluster_score, knn_score
+from ccassg.evaluate.diagnostics import diagnose
+from ccassg.evaluate.probe import linear_probe
+from ccassg.graph import Array
+
+
+def summarize(z: Array, y: Array | None = None, *, n_seeds: int = 5) -> dict[str, Any]:
+    """Score an embedding (n, d): diagnostics always; linear probe, clustering and neighbours where there are labels.
+
+    Parameters
+    ----------
+    z : float array of shape (n, d)
+    y : int array of shape (n,), optional
+        Classes, -1 for nodes without a label, which only the diagnostics count. One class alone is not scored.
+    n_seeds : int
+        Random splits of the linear probe.
+
+    Returns
+    -------
+    dict
+        ``nodes``, ``dimensions``, ``diagnostics``, and with labels ``probe``, ``clustering`` and ``knn``, ready for JSON.
+    """
+    result: dict[str, Any] = {"nodes": len(z), "dimensions": z.shape[1], "diagnostics": diagnose(z)}
+    if y is not None and len(np.unique(y[y >= 0])) > 1:
+        labelled = y >= 0
+        result["probe"] = linear_probe(z, y, seeds=range(n_seeds)).as_dict()
+        result["clustering"] = cluster_score(z[labelled], y[labelled]).as_dict()
+        result["knn"] = knn_score(z[labelled], y[labelled])
+    return result

@@ -1,1 +1,1 @@
-"""Research that settled a decision: `python -m studies.NAME` repeats it. Not part of the package."""
+"""Research that settled a decision: `python -m studies.NAME` repeats it, from the root of the repository. Not in the package."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ccassg.experiments.output import replace_block
+from ccassg.experiments.documents import replace_block
 
 PROJECT = Path(__file__).parents[1]
 RECORD, DOCUMENT = PROJECT / "results" / "single-cells.json", PROJECT / "docs" / "guide" / "single-cells.md"

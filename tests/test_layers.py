@@ -14,6 +14,7 @@ ROOT = Path(ccassg.__file__).parent
 LAYERS = {
     "graph": 0,
     "provenance": 0,
+    "worker": 0,
     "datasets": 1,
     "io": 1,
     "model": 1,
@@ -24,7 +25,6 @@ LAYERS = {
     "estimator": 4,
     "node_embedder": 4,
     "evaluate": 4,
-    "criteria": 4,
     "systems": 5,
     "report": 6,
     "run": 7,

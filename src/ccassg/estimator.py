@@ -113,6 +113,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     asymmetric: ClassVar[bool] = False
     negatives: ClassVar[bool] = False
     space: ClassVar[str] = "O(D^2)"
+    # Part of a recorded run, so that a variation gets a record of its own; later parameters are not, so that records stay valid.
+    recorded_parameters: ClassVar[tuple[str, ...] | None] = (
+        "encoder", "n_layers", "hidden_dim", "embedding_dim", "decorrelation", "edge_drop_rate", "feature_mask_rate", "n_steps",
+        "learning_rate", "weight_decay", "drop_both_directions", "loss_nodes", "invariance",
+    )  # fmt: skip
 
     def __init__(
         self,

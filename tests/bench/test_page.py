@@ -2,7 +2,7 @@
 
 import pytest
 
-from ccassg.bench.page import write_page
+from ccassg.bench.page import updated, write_page
 
 
 def contestant(seconds, **more):
@@ -68,21 +68,10 @@ def test_a_document_without_the_markers_is_refused(figures, tmp_path):
         write_page(figures, tmp_path / "other.md")
 
 
-def test_scale_and_ranks_have_blocks_of_their_own(figures, tmp_path):
-    document = tmp_path / "large.md"
-    document.write_text("".join(f"<!-- begin: {n} -->\n<!-- end: {n} -->\n" for n in ("bench-scale", "bench-ranks")))
-    scale = {"n_nodes": 5000, "n_features": 8, "n_steps": 3, "batch_nodes": 100, "n_classes": 4, "labels_per_class": 20}
-    shared = {"stored_edges": 60000, "provenance": figures["provenance"]}
-    stages = {"train": {"seconds": 12.0, "peak_rss_bytes": 2e9}}
-    accuracy = {"raw features": 0.25, "trained": 0.75}
-    write_page(shared | {"scale": scale, "stages": stages, "accuracy": accuracy, "step_seconds": 4.0}, document)
-    rows = [
-        {"processes": 1, "loss": [-2.0], "ranks": [{"peak_memory": 2e9, "bytes_per_step": 0}]},
-        {"processes": 2, "loss": [-2.002], "ranks": [{"peak_memory": 1e9, "bytes_per_step": 5e6}] * 2},
-    ]
-    write_page(shared | {"nodes": 5000, "width": 128, "steps": 1, "rows": rows}, document)
-    text = document.read_text()
-    assert "raw features 25.0 %, trained 75.0 %" in text
-    assert "5,000 nodes, 60,000 stored edges" in text
-    second = next(line for line in text.splitlines() if line.startswith("| ") and " 1.00 " in line)
-    assert [cell.strip() for cell in second.strip("|").split("|")] == ["2", "1.00", "5.0", "1.0e-03"]
+def test_updating_keeps_the_other_rows():
+    old = {"datasets": [{"dataset": "cora", "n": 1}, {"dataset": "photo", "n": 1}], "growth": {"rows": []}, "probes": 1}
+    new = {"datasets": [{"dataset": "citeseer", "n": 2}, {"dataset": "photo", "n": 2}], "probes": 2}
+    made = updated(old, new)
+    assert [(row["dataset"], row["n"]) for row in made["datasets"]] == [("cora", 1), ("citeseer", 2), ("photo", 2)]
+    assert made["growth"] == {"rows": []}
+    assert made["probes"] == 2

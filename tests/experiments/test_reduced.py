@@ -3,8 +3,8 @@
 import pytest
 
 from ccassg.experiments import reduced
-from ccassg.experiments.experiment import classification_run, method_settings
 from ccassg.experiments.published import NAMES
+from ccassg.experiments.runs import classification_run, method_settings
 from ccassg.systems import make
 
 

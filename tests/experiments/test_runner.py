@@ -8,6 +8,7 @@ import pytest
 
 from ccassg.experiments import runner
 from ccassg.experiments.records import Records, key_of
+from ccassg.worker import WorkerError
 
 TINY = {"encoder": "gcn", "n_layers": 1, "hidden_dim": 8, "embedding_dim": 8, "n_steps": 2, "decorrelation": 1e-3}
 
@@ -31,7 +32,9 @@ def crew(monkeypatch, fake):
 
     def do(self, run):
         done.append(run["seed"])
-        return {"error": "bad luck"} if run["seed"] == 13 else {"record": fake(run)}
+        if run["seed"] == 13:
+            raise WorkerError("bad luck")
+        return fake(run)
 
     monkeypatch.setattr(runner._Crew, "do", do)
     return done
@@ -45,18 +48,11 @@ def test_finished_runs_are_not_repeated(tmp_path, crew):
     assert runner.missing([tiny(0), tiny(7), tiny(7)], Records(tmp_path)) == [tiny(7)]
 
 
-def test_progress_counts_down(tmp_path, crew):
+def test_every_run_is_told_with_its_outcome(tmp_path, crew):
     seen = []
-    runner.carry_out([tiny(seed) for seed in range(4)], Records(tmp_path), on_run=seen.append)
-    assert [p.n_done for p in seen] == [1, 2, 3, 4]
-    assert {p.n_runs for p in seen} == {4}
-    assert [p.seconds_left for p in seen] == [9.0, 6.0, 3.0, 0.0]  # 2 s each, and one to start
-
-
-def test_two_jobs_take_half_the_time(tmp_path, crew):
-    seen = []
-    runner.carry_out([tiny(seed) for seed in range(4)], Records(tmp_path), jobs=2, on_run=seen.append)
-    assert seen[0].seconds_left == 4.5
+    with pytest.raises(runner.FailedRunsError):
+        runner.carry_out([tiny(1), tiny(13)], Records(tmp_path), jobs=2, on_run=seen.append)
+    assert set(seen) == {"cca-ssg on cora, seed 1: 2.0 s", "cca-ssg on cora, seed 13: failed: bad luck"}
 
 
 def test_a_failed_run_does_not_stop_the_others(tmp_path, crew):
@@ -76,11 +72,9 @@ def test_missing_files_and_bad_jobs_are_told_before_anything_runs(tmp_path, crew
     assert crew == []
 
 
-def test_a_worker_that_dies_is_explained(tmp_path):
+def test_a_run_that_fails_in_its_process_is_explained(tmp_path):
     with pytest.raises(runner.FailedRunsError, match="there is no task 'dancing'"):
         runner.carry_out([tiny(0) | {"task": "dancing"}], Records(tmp_path))
-    assert "killed, most likely for want of memory" in runner._why(-9, "")
-    assert runner._why(3, "a\nlast words\n") == "the process ended with code 3: last words"
 
 
 def toy(case):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ccassg.experiments.experiment import classification_run
+from ccassg.experiments.runs import classification_run
 from ccassg.experiments.summary import summarize
 
 

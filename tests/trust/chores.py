@@ -15,11 +15,11 @@ import numpy as np
 import psutil
 import scipy.sparse as sp
 
-from ccassg import CCASSG, as_graph
+from ccassg import CCASSG, as_graph, worker
 from ccassg.cli import main
 from ccassg.datasets import sources
 from ccassg.datasets.download import fetch_dataset
-from ccassg.experiments import runner, worker
+from ccassg.experiments import runner
 from ccassg.experiments.records import Records, key_of
 
 SOAK = os.environ.get("CCASSG_SOAK") == "1"
@@ -38,7 +38,7 @@ def record_runs(folder, n, seconds):
         time.sleep(seconds)
         # Long lines, so that a kill can fall into the middle of one.
         result = {"accuracy": int(key_of(run)[:8], 16), "points": list(range(3000))}
-        return {"record": {"run": run, "result": result, "seconds": {"total": seconds}}}
+        return {"run": run, "result": result, "seconds": {"total": seconds}}
 
     runner._Crew.do = do
     return runner.carry_out(planned_runs(n), Records(folder), jobs=2)
@@ -51,7 +51,7 @@ class ForkedWorker:
     """
 
     def __init__(self, command, *, stderr, env, **_):
-        assert command[1:] == ["-m", "ccassg.experiments.worker"]
+        assert command[1:-1] == ["-m", "ccassg.worker"]
         order, to_worker = os.pipe()
         from_worker, answer = os.pipe()
         self.returncode = None
@@ -62,8 +62,7 @@ class ForkedWorker:
             for end in (order, to_worker, from_worker, answer):
                 os.close(end)
             os.environ.update(env)
-            sys.stdin = os.fdopen(0)
-            worker.main()
+            worker.main(command[-1])
             os._exit(0)
         os.close(order)
         os.close(answer)
@@ -88,7 +87,7 @@ class ForkedWorker:
 
 def reproduce(*arguments):
     """`ccassg reproduce ARGUMENTS` with workers that start at once."""
-    runner.subprocess = SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE)
+    worker.subprocess = SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE)
     sys.argv = ["ccassg", "reproduce", *arguments]
     main()
 

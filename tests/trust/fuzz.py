@@ -21,7 +21,7 @@ from safetensors.torch import load, save
 
 from ccassg import CCASSG, as_graph
 from ccassg.datasets.planetoid import unpickle
-from ccassg.experiments import EXPERIMENTS, output
+from ccassg.experiments import EXPERIMENTS, documents
 from ccassg.experiments.records import Records, key_of
 from ccassg.experiments.summary import summarize
 from ccassg.io.labels import encode_labels, read_labels
@@ -182,8 +182,8 @@ def _table(good, work, rng):
 
     def read():
         records = Records(work)
-        output.write("citation", SMALL, records, PLAN)
-        with output.readable("citation", records):
+        documents.write("citation", SMALL, records, PLAN)
+        with documents.readable("citation", records):
             summarize("citation", records.of(SMALL.runs(PLAN)))
 
     return read

@@ -1,1 +1,1 @@
-"""Time and memory, never accuracy."""
+"""Time and memory against Algorithm 1 as written (`ccassg.model.algorithm`); never accuracy."""

@@ -5,19 +5,18 @@ Turns are short, so load on the machine hits all alike; the figures to trust are
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from ccassg.datasets import DATASETS
 from ccassg.model.presets import PRESETS
+from ccassg.worker import Worker
 
+CONTESTANT = "ccassg.bench.contestant"
 KINDS = ("textbook", "exact", "fast", "gemm")
 GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 Say = Callable[[str], None]
@@ -53,14 +52,18 @@ def compare(
     for name in datasets:
         base = {"dataset": name, "threads": threads, "device": device}
         with ExitStack() as stack:
-            workers = {kind: stack.enter_context(_worker(base | {"kind": kind})) for kind in KINDS}
+            workers, facts = {}, {}
+            for kind in KINDS:  # one after the other: none is set up while another starts
+                workers[kind] = stack.enter_context(Worker(CONTESTANT))
+                facts[kind] = workers[kind].ask(base | {"kind": kind})
             times: dict[str, list[float]] = {kind: [] for kind in KINDS}
             for turn in range(rounds + 1):
                 for kind, worker in workers.items():
-                    reply = worker.steps(3 if kind == "gemm" else 1)
+                    answer = worker.ask({"steps": 3 if kind == "gemm" else 1})
+                    facts[kind]["peak_memory"] = answer["peak_memory"]
                     if turn:  # the first turn warms caches, buffers and the allocator
-                        times[kind] += reply["seconds"]
-            results.append(_summary(name, workers, times))
+                        times[kind] += answer["seconds"]
+        results.append(_summary(name, facts, times))
         say(describe(results[-1]))
     return results
 
@@ -77,10 +80,11 @@ def growth(
     rows = []
     for nodes in sizes:
         job = {"kind": "exact", "nodes": nodes, "threads": threads, "device": device}
-        with _worker(job) as worker:
-            worker.steps(1)
-            reply = worker.steps(rounds)
-        row = {"nodes": nodes, "step_seconds": min(reply["seconds"]), "peak_memory": reply["peak_memory"]}
+        with Worker(CONTESTANT) as worker:
+            worker.ask(job)
+            worker.ask({"steps": 1})
+            answer = worker.ask({"steps": rounds})
+        row = {"nodes": nodes, "step_seconds": min(answer["seconds"]), "peak_memory": answer["peak_memory"]}
         rows.append(row)
         say(f"{nodes:>9,} nodes: {1e3 * row['step_seconds']:8.1f} ms per step, {row['peak_memory'] / 1e6:7.0f} MB")
     return {
@@ -101,57 +105,22 @@ def describe(row: dict[str, Any]) -> str:
     )
 
 
-class _Worker:
-    """A contestant's process: ask it for steps."""
-
-    def __init__(self, job: dict[str, Any]) -> None:
-        command = [sys.executable, "-m", "ccassg.bench.worker", json.dumps(job)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.facts = self._read()
-
-    def steps(self, n: int) -> dict[str, Any]:
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{n}\n")
-        self.process.stdin.flush()
-        self.facts |= (reply := self._read())
-        return reply
-
-    def _read(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"a benchmark process ended with code {self.process.wait()}")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
-
-
-@contextmanager
-def _worker(job: dict[str, Any]) -> Iterator[_Worker]:
-    worker = _Worker(job)
-    try:
-        yield worker
-    finally:
-        worker.process.kill()
-        worker.process.communicate()
-
-
-def _summary(name: str, workers: dict[str, _Worker], times: dict[str, list[float]]) -> dict[str, Any]:
+def _summary(name: str, facts: dict[str, dict[str, Any]], times: dict[str, list[float]]) -> dict[str, Any]:
     medians = {kind: statistics.median(values) for kind, values in times.items()}
-    rate = workers["gemm"].facts["flop"] / medians["gemm"]
+    rate = facts["gemm"]["flop"] / medians["gemm"]
     n_steps = PRESETS[name]["n_steps"]
     row: dict[str, Any] = {"dataset": name, "gemm_flop_per_second": rate, "n_steps": n_steps}
     for kind in ("textbook", "exact", "fast"):
-        facts = workers[kind].facts
         row[kind] = {
             "step_seconds": medians[kind],
             "all_step_seconds": times[kind],
             # Set-up as measured, plus the preset's number of steps at the median: what a whole fit takes.
-            "fit_seconds": facts["setup_seconds"] + n_steps * medians[kind],
-            "peak_memory": facts["peak_memory"],
+            "fit_seconds": facts[kind]["setup_seconds"] + n_steps * medians[kind],
+            "peak_memory": facts[kind]["peak_memory"],
             "ratio": medians["textbook"] / medians[kind],
         }
-        if "flop" in facts:
-            row[kind]["gemm_fraction"] = facts["flop"] / medians[kind] / rate
+        if "flop" in facts[kind]:
+            row[kind]["gemm_fraction"] = facts[kind]["flop"] / medians[kind] / rate
     return row
 
 

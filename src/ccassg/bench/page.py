@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
-from ccassg.experiments.output import replace_block
+from ccassg.datasets import DATASETS
+from ccassg.experiments.documents import replace_block
 from ccassg.experiments.published import TITLES
 from ccassg.report import style
 from ccassg.report.tables import to_markdown
 
 
 def write_page(result: dict[str, Any], document: Path) -> None:
-    """Renew the blocks of a Markdown file that show these figures; of a plain benchmark also ``figures/speed`` beside it."""
-    if "stages" in result:
-        blocks = {"bench-scale": _scale(result)}
-    elif "stored_edges" in result:
-        blocks = {"bench-ranks": _ranks(result)}
-    else:
-        draw(result, document.parent / "figures" / "speed")
-        blocks = {"bench": _steps(result), "bench-growth": _growth(result)}
+    """Renew the blocks of a Markdown file that show these figures, and the picture ``figures/speed`` beside it."""
+    draw(result, document.parent / "figures" / "speed")
+    write_blocks(document, {"bench": _steps(result), "bench-growth": _growth(result)})
+
+
+def write_blocks(document: Path, blocks: dict[str, str]) -> None:
+    """Replace the generated blocks of a Markdown file; ValueError if it has no place for one."""
     for name, body in blocks.items():
         if not replace_block(document, name, body):
             raise ValueError(
                 f"{document} has no place for the table: a line <!-- begin: {name} --> and <!-- end: {name} -->"
             )
+
+
+def read_figures(path: Path) -> dict[str, Any]:
+    """The figures that an earlier benchmark wrote."""
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        result = None
+    if not isinstance(result, dict) or "provenance" not in result:
+        raise ValueError(f"{path} does not hold the figures of ccassg bench; measure them with --json {path}")
+    return result
+
+
+def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old figures with those measured now in their place, in the order of the datasets."""
+    rows = {row["dataset"]: row for row in (*old["datasets"], *new["datasets"])}
+    return old | new | {"datasets": [rows[name] for name in DATASETS if name in rows]}
+
+
+def origin(result: dict[str, Any]) -> str:
+    """One line: the commits, versions and machine of recorded figures."""
+    source = result["provenance"]
+    commits = [row["commit"] for row in result.get("datasets", ()) if "commit" in row] or [source["commit"]]
+    which = ", ".join(dict.fromkeys(_short(commit) for commit in commits))
+    machine = source["machine"]
+    threads = source.get("threads", machine["threads"])
+    return (
+        f"<small>Commit {which}; torch {source['versions']['torch']}; {machine['cpus']} CPUs "
+        f"({machine['processor']}), {threads} thread{'' if threads == 1 else 's'}.</small>"
+    )
 
 
 def draw(result: dict[str, Any], stem: Path) -> None:
@@ -75,7 +106,7 @@ def _steps(result: dict[str, Any]) -> str:
             f"The linear evaluation of {probes['n_seeds']} runs on Cora took {probes['seconds']:.1f} s, as long as "
             f"{probes['textbook_probes']:.1f} runs of the textbook's loop."
         )
-    return "\n\n".join([*parts, _origin(result)]) + "\n"
+    return "\n\n".join([*parts, origin(result)]) + "\n"
 
 
 def _growth(result: dict[str, Any]) -> str:
@@ -92,62 +123,7 @@ def _growth(result: dict[str, Any]) -> str:
     ]
     text = f"Time grows with the exponent {growth['time_exponent']:.2f}, memory with {growth['memory_exponent']:.2f}."
     picture = "![Step times against the textbook, and growth with the graph](figures/speed.svg)"
-    return "\n\n".join([to_markdown(rows).rstrip(), text, picture, _origin(result)]) + "\n"
-
-
-def _scale(result: dict[str, Any]) -> str:
-    scale, stages = result["scale"], result["stages"]
-    rows = [
-        {
-            "stage": name,
-            "seconds": f"{stage['seconds']:.0f}",
-            "peak resident memory in it, GB": f"{stage['peak_rss_bytes'] / 1e9:.2f}",
-        }
-        for name, stage in stages.items()
-    ]
-    accuracy = ", ".join(f"{name} {100 * value:.1f} %" for name, value in result["accuracy"].items())
-    text = (
-        f"{scale['n_nodes']:,} nodes, {result['stored_edges']:,} stored edges, {scale['n_features']} features; "
-        f"{scale['n_steps']} steps of {scale['batch_nodes']:,} nodes, {result['step_seconds']:.2f} s each. Accuracy of a linear "
-        f"probe on {scale['n_classes']} planted classes, {scale['labels_per_class']} labels each: {accuracy}."
-    )
-    return "\n\n".join([to_markdown(rows).rstrip(), text, _origin(result)]) + "\n"
-
-
-def _ranks(result: dict[str, Any]) -> str:
-    alone = result["rows"][0]["loss"]
-    rows = [
-        {
-            "processes": row["processes"],
-            "peak memory of a process, GB": f"{max(rank['peak_memory'] for rank in row['ranks']) / 1e9:.2f}",
-            "sent or added up per step and process, MB": f"{max(rank['bytes_per_step'] for rank in row['ranks']) / 1e6:.1f}",
-            "largest relative difference of the loss": _difference(row["loss"], alone),
-        }
-        for row in result["rows"]
-    ]
-    text = (
-        f"{result['nodes']:,} nodes, {result['stored_edges']:,} stored edges, {result['width']} features and width "
-        f"{result['width']}; {result['steps']} steps, one thread per process, parts by Metis in a store."
-    )
-    return "\n\n".join([to_markdown(rows).rstrip(), text, _origin(result)]) + "\n"
-
-
-def _difference(losses: list[float], alone: list[float]) -> str:
-    if losses is alone:
-        return "-"
-    return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, alone, strict=True)):.1e}"
-
-
-def _origin(result: dict[str, Any]) -> str:
-    source = result["provenance"]
-    commits = [row["commit"] for row in result.get("datasets", ()) if "commit" in row] or [source["commit"]]
-    which = ", ".join(dict.fromkeys(_short(commit) for commit in commits))
-    machine = source["machine"]
-    threads = source.get("threads", machine["threads"])
-    return (
-        f"<small>Commit {which}; torch {source['versions']['torch']}; {machine['cpus']} CPUs "
-        f"({machine['processor']}), {threads} thread{'' if threads == 1 else 's'}.</small>"
-    )
+    return "\n\n".join([to_markdown(rows).rstrip(), text, picture, origin(result)]) + "\n"
 
 
 def _short(commit: dict[str, Any] | None) -> str:

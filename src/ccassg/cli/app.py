@@ -77,10 +77,13 @@ def write_json(path: Path | None, result: Any) -> None:
     write_bytes_atomic(path, text.encode())
 
 
-def main() -> None:
-    """Run the program: bad input ends with one sentence and exit code 2, a run that diverges with 1, Ctrl-C with 130."""
+def main(arguments: list[str] | None = None, given: object = None) -> None:
+    """Run the program: bad input ends with one sentence and exit code 2, a run that diverges with 1, Ctrl-C with 130.
+
+    By default with the arguments of the shell; ``given`` is for the command that they name.
+    """
     try:
-        code = app(standalone_mode=False, prog_name="ccassg")
+        code = app(arguments, standalone_mode=False, prog_name="ccassg", obj=given)
         if code == 130:  # what Typer makes of Ctrl-C, without a word
             error_console.print("Interrupted.")
     except typer.Exit as stop:

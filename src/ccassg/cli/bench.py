@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,15 +19,6 @@ def bench(
     threads: Annotated[int, typer.Option(min=1, help="Of each contestant.")] = 2,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     no_growth: Annotated[bool, typer.Option("--no-growth", help="Leave the growth series out.")] = False,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Instead: a synthetic graph the size of ogbn-products, end to end.")
-    ] = False,
-    ranks: Annotated[
-        str | None, typer.Option(help="Instead: memory and traffic on so many processes, such as 1,2,4.")
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option(min=100, help="With --scale or --ranks: so many nodes, with edges in proportion.")
-    ] = None,
     docs: Annotated[Path | None, typer.Option(help="Document whose generated tables and picture to renew.")] = None,
     update: Annotated[
         bool, typer.Option("--update", help="Keep what the --json file says of other datasets and of growth.")
@@ -45,25 +34,17 @@ def bench(
     """
     from ccassg import provenance
     from ccassg.bench.compare import GROWTH, compare, growth
-    from ccassg.bench.page import write_page
+    from ccassg.bench.page import read_figures, updated, write_page
     from ccassg.bench.probes import compare_probes
 
     if draw_only:
         if json_file is None or docs is None:
             raise ValueError("--draw-only needs the recorded figures and a document: --json FILE --docs FILE")
-        write_page(_read(json_file), docs)
+        write_page(read_figures(json_file), docs)
         say(f"Written: {docs}")
-        return
-    if ranks is not None:
-        _finish(_bench_ranks(ranks, nodes), json_file, docs)
         return
     if update and json_file is None:
         raise ValueError("--update needs the file to keep: --json FILE")
-    if nodes is not None and not scale:
-        raise ValueError("--nodes goes with --scale or --ranks")
-    if scale:
-        _finish(_bench_scale(nodes, threads), json_file, docs)
-        return
     names = ["cora"] if quick else [name.strip() for name in datasets.split(",")]
     for name in names:
         if name not in DATASETS:
@@ -87,60 +68,7 @@ def bench(
     for row in result["datasets"]:
         row["commit"] = result["provenance"]["commit"]
     if update and json_file is not None:
-        result = _updated(_read(json_file), result)
-    _finish(result, json_file, docs)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The figures that an earlier benchmark wrote."""
-    try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or "provenance" not in result:
-        raise ValueError(f"{path} does not hold the figures of ccassg bench; measure them with --json {path}")
-    return result
-
-
-def _updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The old figures with those measured now in their place, in the order of the datasets."""
-    rows = {row["dataset"]: row for row in (*old["datasets"], *new["datasets"])}
-    return old | new | {"datasets": [rows[name] for name in DATASETS if name in rows]}
-
-
-def _finish(result: dict[str, Any], json_file: Path | None, docs: Path | None) -> None:
-    from ccassg.bench.page import write_page
-
+        result = updated(read_figures(json_file), result)
     write_json(json_file, result)
     if docs is not None:
         write_page(result, docs)
-
-
-def _bench_scale(nodes: int | None, threads: int) -> dict[str, Any]:
-    import torch
-
-    from ccassg import provenance
-    from ccassg.bench.scale import Scale, run_scale
-
-    torch.set_num_threads(threads)
-    size = Scale()
-    if nodes is not None:
-        size = replace(size, n_nodes=nodes, n_edges=round(size.n_edges * nodes / size.n_nodes))
-    result = run_scale(size, say=say)
-    result["provenance"] = provenance.of_run(size.seed, sum(stage["seconds"] for stage in result["stages"].values()))
-    return result
-
-
-def _bench_ranks(ranks: str, nodes: int | None) -> dict[str, Any]:
-    from ccassg import provenance
-    from ccassg.bench.ranks import compare_ranks
-
-    try:
-        sizes = [int(size) for size in ranks.split(",")]
-    except ValueError:
-        sizes = [0]
-    if min(sizes) < 1:
-        raise ValueError(f"--ranks takes numbers of processes separated by commas, such as 1,2,4; got {ranks!r}")
-    result = compare_ranks(sizes, **({} if nodes is None else {"n_nodes": nodes}), say=say)
-    result["provenance"] = provenance.of_run(0, 0.0) | {"threads": 1}
-    return result

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ccassg.cli.app import JsonFile, app, console, say, write_json
 from ccassg.cli.names import experiments_beginning
 
-if TYPE_CHECKING:
-    from ccassg.experiments.runner import Progress
-
 DOCUMENT = Path("docs/reproduction.md")
 
 
 @app.command()
 def reproduce(
+    context: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -49,64 +48,63 @@ def reproduce(
 
     Example: ccassg reproduce citation --methods cca-ssg --datasets cora --seeds 20 --json cora.json
     """
-    from ccassg.experiments import EXPERIMENTS, output, runner, summary
-    from ccassg.experiments.headline import headline
-    from ccassg.experiments.records import Records
+    from ccassg.experiments import EXPERIMENTS, Records, documents
+    from ccassg.experiments.reproduce import reproduce as redo
 
+    # The studies of the repository come here with experiments and a document of their own.
+    experiments, page = context.obj or (EXPERIMENTS, DOCUMENT)
     if list_only or not names:
-        width = max(map(len, EXPERIMENTS)) + 2
-        for name, experiment in EXPERIMENTS.items():
+        width = max(map(len, experiments)) + 2
+        for name, experiment in experiments.items():
             say(f"{name:<{width}}{experiment.title}")
         return
-    wanted = list(EXPERIMENTS) if names == ["all"] else names
+    wanted = list(experiments) if names == ["all"] else names
     for name in wanted:
-        if name not in EXPERIMENTS:
-            raise ValueError(f"there is no experiment {name!r}; choose from {', '.join(EXPERIMENTS)}")
-    document = _document(docs, results)
+        if name not in experiments:
+            raise ValueError(f"there is no experiment {name!r}; choose from {', '.join(experiments)}")
+    document = _document(docs, results.parent / page)
     records = Records(results)
-    failures: list[str] = []
-    summaries = {}
+    done = {}
     for name in wanted:
-        experiment = EXPERIMENTS[name]
-        plan = experiment.plan(datasets=_split(datasets), methods=_split(methods), n_seeds=seeds, quick=quick)
-        runs = experiment.runs(plan)
-        todo = runner.missing(runs, records)
-        say(f"{name}: {len(runs) - len(todo)} of {len(runs)} runs are recorded in {results}")
-        if todo and not draw_only:
-            with _progress(name, len(todo)) as on_run:
-                try:
-                    runner.carry_out(todo, records, jobs=jobs, data_dir=data_dir, on_run=on_run)
-                except runner.FailedRunsError as error:
-                    failures.append(str(error))
-        written = output.write(name, experiment, records, plan, document=document)
-        with output.readable(name, records):
-            summaries[name] = summary.summarize(name, records.of(runs))
-        if written is None:
-            say(f"{name}: nothing to draw yet")
-        else:
+        plan = experiments[name].plan(datasets=_split(datasets), methods=_split(methods), n_seeds=seeds, quick=quick)
+        runs = experiments[name].runs(plan)
+        n_recorded = len(records.of(runs))
+        say(f"{name}: {n_recorded} of {len(runs)} runs are recorded in {results}")
+        with _progress(name, len(runs) - n_recorded) as on_run:
+            done[name] = redo(
+                name,
+                experiments[name],
+                records,
+                plan,
+                draw_only=draw_only,
+                jobs=jobs,
+                data_dir=data_dir,
+                document=document,
+                on_run=on_run,
+            )
+        if written := done[name].written:
             say(written.markdown)
             say("Written: " + ", ".join(str(path) for path in written.files))
+        else:
+            say(f"{name}: nothing to draw yet")
     if document is not None:
-        output.renew_findings(document)
-    front_page = results.parent / "README.md"
-    with output.readable("the front page", records):
-        table = headline(records)
-    if front_page.is_file() and table:
-        output.replace_block(front_page, "results", table)
+        documents.renew_findings(document)
+    documents.renew_front_page(results.parent / "README.md", records)
+    summaries = {name: outcome.summary for name, outcome in done.items()}
     write_json(json_file, summaries[wanted[0]] if len(wanted) == 1 else summaries)
+    failures = [outcome.failure for outcome in done.values() if outcome.failure]
     for failure in failures:
         say(failure)
     if failures:
         raise typer.Exit(1)
 
 
-def _document(given: Path | None, results: Path) -> Path | None:
+def _document(given: Path | None, own: Path) -> Path | None:
     """The document to renew: the given one, or the project's own if these are its results."""
     if given is not None:
         if not given.is_file():
             raise FileNotFoundError(2, "there is no such document", str(given))
         return given
-    own = results.parent / DOCUMENT
     return own if own.is_file() else None
 
 
@@ -115,37 +113,20 @@ def _split(names: str | None) -> list[str] | None:
 
 
 @contextmanager
-def _progress(name: str, n_runs: int) -> Iterator[Callable[[Progress], None]]:
+def _progress(name: str, n_runs: int) -> Iterator[Callable[[str], None]]:
     """A bar on a terminal, a line per run elsewhere; both with the time left."""
-    from ccassg.experiments.runner import describe
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    if not console.is_terminal:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    terminal = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not terminal) as bar:
+        task = bar.add_task(name, total=n_runs)
 
-        def line(progress: Progress) -> None:
-            outcome = f"failed: {progress.error}" if progress.error else f"{progress.seconds:.1f} s"
-            say(
-                f"[{progress.n_done}/{progress.n_runs}] {describe(progress.run)}: {outcome}; "
-                f"{_duration(progress.seconds_left)} left"
-            )
+        def on_run(outcome: str) -> None:
+            bar.advance(task)
+            if not terminal:
+                state = bar.tasks[0]
+                left = "" if state.time_remaining is None else f"; {timedelta(seconds=state.time_remaining)} left"
+                say(f"[{state.completed:.0f}/{n_runs}] {outcome}{left}")
 
-        yield line
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(name, total=n_runs, left="")
-
-        def update(progress: Progress) -> None:
-            if progress.error:
-                say(f"{describe(progress.run)} failed: {progress.error}")
-            bar.update(task, completed=progress.n_done, left=f"{_duration(progress.seconds_left)} left")
-
-        yield update
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+        yield on_run

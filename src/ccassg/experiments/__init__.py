@@ -1,20 +1,14 @@
-"""Every table and figure of the paper, and some more: `EXPERIMENTS` by name; see `ccassg reproduce --list`."""
+"""Every table and figure of the paper: `EXPERIMENTS` by name; see `ccassg reproduce --list`."""
 
 from ccassg.experiments import (
     ablation,
     augmentation,
-    baseline_details,
-    batches,
     citation,
     collapse,
     copurchase,
     correlation,
-    default_settings,
-    details,
     dimension,
-    fast_presets,
     information,
-    label_free,
     label_rates,
     methods,
     scalability,
@@ -36,12 +30,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     "label-rates": label_rates.EXPERIMENT,
     "collapse": collapse.EXPERIMENT,
     "information": information.EXPERIMENT,
-    "label-free": label_free.EXPERIMENT,
-    "default-settings": default_settings.EXPERIMENT,
-    "details": details.EXPERIMENT,
-    "baseline-details": baseline_details.EXPERIMENT,
-    "fast-presets": fast_presets.EXPERIMENT,
-    "batches": batches.EXPERIMENT,
 }
 
 __all__ = ["EXPERIMENTS", "Drawn", "Experiment", "Plan", "Records"]

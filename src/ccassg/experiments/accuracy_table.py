@@ -2,73 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from pathlib import Path
 
 import numpy as np
 
 from ccassg.experiments import reduced
 from ccassg.experiments.costs import NOTE, costs
-from ccassg.experiments.experiment import Drawn, Plan, accuracies, classification_run, count_note, verdict
-from ccassg.experiments.published import NAMES, TITLES, Table
-from ccassg.experiments.records import Records, Run
-from ccassg.report.tables import beside, mean_std
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
+from ccassg.experiments.published import NAMES, Table
+from ccassg.experiments.runs import OURS, classification_runs
+from ccassg.experiments.tables import (
+    accuracies,
+    accuracy_cell,
+    count_note,
+    in_titles,
+    paragraphs,
+    rows_by_dataset,
+    verdict,
+)
+from ccassg.report.tables import beside
 
 
-def runs(plan: Plan) -> list[Run]:
+def experiment(title: str, published: Table, *, digits: int) -> Experiment:
+    """Every method on the datasets of a published table."""
+    return Experiment(
+        title=title,
+        datasets=tuple(published[OURS]),
+        methods=tuple(NAMES),
+        cells=cells,
+        draw=functools.partial(draw, published=published, digits=digits),
+    )
+
+
+def cells(plan: Plan) -> Cells:
     """Every method on every dataset, as many seeds as planned."""
-    return [
-        classification_run(method, dataset, seed)
-        for dataset in plan.datasets
-        for method in plan.methods
-        for seed in range(plan.n_seeds)
-    ]
+    return {(m, d): classification_runs(m, d, plan.n_seeds) for d in plan.datasets for m in plan.methods}
 
 
-def draw(records: Records, plan: Plan, published: Table, *, digits: int) -> Drawn | None:
+def draw(found: Found, plan: Plan, _: Path, *, published: Table, digits: int) -> Drawn | None:
     """The table from what is recorded; published rows that were not run are shown as well."""
-    rows: list[dict[str, Any]] = []
-    taken: list[dict[str, Any]] = []
-    counts: list[int] = []
-    shown: list[tuple[str, str]] = []
-    scores: dict[str, dict[str, list[float]]] = {dataset: {} for dataset in plan.datasets}
-    for method in plan.methods:
-        row: dict[str, Any] = {"method": NAMES[method]}
-        cost: dict[str, Any] = {"method": NAMES[method]}
-        for dataset in plan.datasets:
-            found = records.of(classification_run(method, dataset, seed) for seed in range(plan.n_seeds))
-            row[TITLES[dataset]] = mean_std(accuracies(found), digits=digits) if found else None
-            cost[TITLES[dataset]] = ", ".join(costs(found).values()) if found else None
-            counts.append(len(found))
-            if found:
-                shown.append((method, dataset))
-                scores[dataset][method] = accuracies(found)
-        if any(row[TITLES[dataset]] for dataset in plan.datasets):
-            rows.append(row)
-            taken.append(cost)
-    if not rows:
+    if not found:
         return None
-    paper = {
-        NAMES[method]: {TITLES[dataset]: value for dataset, value in values.items()}
-        for method, values in published.items()
-    }
-    made = beside(rows, paper, key="method")
+    names = {method: NAMES[method] for method in plan.methods}
+    rows = rows_by_dataset(found, "method", names, plan.datasets, functools.partial(accuracy_cell, digits=digits))
+    taken = rows_by_dataset(found, "method", names, plan.datasets, lambda done: ", ".join(costs(done).values()))
+    made = beside(rows, in_titles(published, NAMES), key="method")
     order = list(NAMES.values())
     made.sort(key=lambda row: order.index(row["method"]))
-    notes = f"{count_note(counts)} Cost: trained values, time, memory. {NOTE} "
-    notes += (
+    notes = (
+        f"{count_note(map(len, found.values()))} Cost: trained values, time, memory. {NOTE} "
         "Runs were made at different commits and beside others: compare times by the experiment scalability instead."
     )
-    notes = f"{notes} {reduced.note(shown)}".strip()
-    words = {dataset: _rank(found) for dataset, found in scores.items() if len(found) > 1 and "cca-ssg" in found}
-    if words:
-        notes += "\n\n" + verdict("CCA-SSG is above every other method", words)
-    return Drawn({"": made, "cost": taken}, notes=notes)
+    less = reduced.note((m, d) for m in plan.methods for d in plan.datasets if (m, d) in found)
+    scores = {d: {m: accuracies(found[m, d]) for m in plan.methods if (m, d) in found} for d in plan.datasets}
+    words = {dataset: _rank(done) for dataset, done in scores.items() if len(done) > 1 and OURS in done}
+    finding = verdict("CCA-SSG is above every other method", words)
+    return Drawn({"": made, "cost": taken}, notes=paragraphs(f"{notes} {less}".strip(), finding))
 
 
 def _rank(scores: dict[str, list[float]]) -> str:
     """How CCA-SSG compares with the best of the others, by more than the standard error of the difference or not."""
-    ours = scores["cca-ssg"]
-    best, theirs = max(((m, v) for m, v in scores.items() if m != "cca-ssg"), key=lambda pair: np.mean(pair[1]))
+    ours = scores[OURS]
+    best, theirs = max(((m, v) for m, v in scores.items() if m != OURS), key=lambda pair: np.mean(pair[1]))
     if min(len(ours), len(theirs)) < 2:
         return f"undecided ({NAMES[best]} with too few runs)"
     above = np.mean(ours) - np.mean(theirs)

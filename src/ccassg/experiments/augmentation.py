@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note, verdict
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import NO_AUGMENTATION, TITLES
-from ccassg.experiments.records import Records, Run
+from ccassg.experiments.runs import OURS, classification_runs
+from ccassg.experiments.tables import accuracies, count_note, paragraphs, verdict
 from ccassg.model.presets import PRESETS
 from ccassg.report import style
 
@@ -18,22 +19,23 @@ QUICK, CORNERS = (0.0, 0.2, 0.4), (0.0, 0.4)
 LARGER = ("pubmed", "computers", "photo", "physics")
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """Every pair of rates on every dataset."""
-    return [
-        _run(dataset, p_e, p_f, seed)
+    return {
+        (dataset, p_e, p_f): classification_runs(
+            OURS, dataset, plan.n_seeds, {"edge_drop_rate": p_e, "feature_mask_rate": p_f}
+        )
         for dataset in plan.datasets
         for p_e in _edge_rates(dataset, _rates(plan, dataset))
         for p_f in _rates(plan, dataset)
-        for seed in range(plan.n_seeds)
-    ]
+    }
 
 
-def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     """One heat map per dataset, p_e down, p_f across; what is not recorded is hatched."""
-    maps = {dataset: _grid(records, plan, dataset) for dataset in plan.datasets}
+    maps = {dataset: _grid(found, dataset) for dataset in plan.datasets}
     # One cell, the preset's, which other tables have recorded, is no map.
-    maps = {dataset: grid for dataset, grid in maps.items() if np.isfinite(grid[0]).sum() > 1}
+    maps = {dataset: values for dataset, values in maps.items() if np.isfinite(values).sum() > 1}
     if not maps:
         return None
     n_cols = min(len(maps), 3)
@@ -41,7 +43,7 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     with style.figure(n_rows, n_cols) as (fig, axes):
         for ax in axes.flat[len(maps) :]:
             ax.set_axis_off()
-        for ax, (dataset, (values, _)) in zip(axes.flat, maps.items(), strict=False):
+        for ax, (dataset, values) in zip(axes.flat, maps.items(), strict=False):
             down, across = _tried(values)
             style.heat_map(
                 ax,
@@ -53,15 +55,14 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
             )
             ax.set(title=TITLES[dataset], xlabel="feature mask rate", ylabel="edge drop rate")
         style.save(fig, figures / "augmentation")
-    rows = [_row(dataset, values) for dataset, (values, _) in maps.items()]
-    holds = {d: bool(values[0, 0] < np.nanmax(values) - 1) for d, (values, _) in maps.items() if values[0, 0] > 0}
-    notes = count_note((n for _, counts in maps.values() for n in counts.flat), "Mean")
+    rows = [_row(dataset, values) for dataset, values in maps.items()]
+    holds = {d: bool(values[0, 0] < np.nanmax(values) - 1) for d, values in maps.items() if values[0, 0] > 0}
+    notes = count_note((len(done) for (dataset, *_), done in found.items() if dataset in maps), "Mean")
     notes += " Colours span the cells with some augmentation; the corner without any is often far below them."
-    if any(np.isnan(values[np.ix_(*_tried(values))]).any() for values, _ in maps.values()):
+    if any(np.isnan(values[np.ix_(*_tried(values))]).any() for values in maps.values()):
         notes += " Hatched cells were not run."
-    if holds:
-        notes += "\n\n" + verdict("Without augmentation accuracy is lower by more than a point", holds)
-    return Drawn({"": rows}, figures=("augmentation",), notes=notes)
+    finding = verdict("Without augmentation accuracy is lower by more than a point", holds)
+    return Drawn({"": rows}, figures=("augmentation",), notes=paragraphs(notes, finding))
 
 
 def _tried(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,17 +98,13 @@ def _worst(values: np.ndarray) -> str | None:
     return f"{np.nanmin(inner):.1f}" if np.isfinite(inner).any() else None
 
 
-def _grid(records: Records, plan: Plan, dataset: str) -> tuple[np.ndarray, np.ndarray]:
-    """Mean accuracies, NaN where there is none, and numbers of runs; both (p_e, p_f)."""
+def _grid(found: Found, dataset: str) -> np.ndarray:
+    """Mean accuracies (p_e, p_f), NaN where there is none."""
     means = np.full((len(RATES), len(RATES)), np.nan)
-    counts = np.zeros(means.shape, dtype=int)
-    for i, p_e in enumerate(_edge_rates(dataset, RATES)):
-        for j, p_f in enumerate(RATES):
-            values = accuracies(records.of(_run(dataset, p_e, p_f, seed) for seed in range(plan.n_seeds)))
-            counts[i, j] = len(values)
-            if values:
-                means[i, j] = np.mean(values)
-    return means, counts
+    for (name, p_e, p_f), done in found.items():
+        if name == dataset:
+            means[RATES.index(p_e), RATES.index(p_f)] = np.mean(accuracies(done))
+    return means
 
 
 def _rates(plan: Plan, dataset: str) -> tuple[float, ...]:
@@ -121,15 +118,10 @@ def _edge_rates(dataset: str, rates: tuple[float, ...]) -> tuple[float, ...]:
     return rates[:1] if PRESETS[dataset]["encoder"] == "mlp" else rates
 
 
-def _run(dataset: str, p_e: float, p_f: float, seed: int) -> Run:
-    changes = {"edge_drop_rate": p_e, "feature_mask_rate": p_f}
-    return classification_run("cca-ssg", dataset, seed, changes=changes)
-
-
 EXPERIMENT = Experiment(
     title="Test accuracy (%) against the strength of the augmentation",
     datasets=("cora", "citeseer", "pubmed", "computers", "photo", "cs", "physics"),
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=3,
     quick_seeds=1,

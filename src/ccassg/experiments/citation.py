@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from ccassg.experiments import accuracy_table, published
-from ccassg.experiments.experiment import Experiment
+from ccassg.experiments import accuracy_table
+from ccassg.experiments.published import CITATION
 
-EXPERIMENT = Experiment(
-    title="Test accuracy (%) on citation graphs, public splits (Table 2)",
-    datasets=("cora", "citeseer", "pubmed"),
-    methods=tuple(published.NAMES),
-    runs=accuracy_table.runs,
-    draw=lambda records, plan, _: accuracy_table.draw(records, plan, published.CITATION, digits=1),
+EXPERIMENT = accuracy_table.experiment(
+    "Test accuracy (%) on citation graphs, public splits (Table 2)", CITATION, digits=1
 )

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ccassg.evaluate.diagnostics import effective_rank
-from ccassg.experiments.experiment import Drawn, Experiment, Plan
-from ccassg.experiments.records import Records, Run
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
+from ccassg.experiments.records import Run
 from ccassg.model.loss import Objective, cca_ssg_loss, standardize
 from ccassg.report import style
 
@@ -26,17 +26,16 @@ CASES = {
 N_POINTS, N_CLASSES, INPUT_DIM, HIDDEN_DIM = 300, 3, 8, 32
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """One run per objective."""
-    return [_run(case) for case in CASES]
+    return {(case,): [_run(case)] for case in CASES}
 
 
-def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     """Four panels: where the points lie after training."""
-    found = {case: records.get(_run(case)) for case in CASES}
-    done = {case: record["result"] for case, record in found.items() if record is not None}
-    if len(done) < len(CASES):
+    if len(found) < len(CASES):
         return None
+    done = {case: records[0]["result"] for (case,), records in found.items()}
     with style.figure(1, 4, width=9.6, height=2.9) as (fig, axes):
         for ax, (case, result) in zip(axes[0], done.items(), strict=True):
             points, kinds = np.array(result["points"]), np.array(result["classes"])
@@ -62,7 +61,7 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     return Drawn({"": rows}, figures=("collapse",), notes=notes)
 
 
-def measure(run: Run) -> dict[str, Any]:
+def train_points(run: Run, _dataset: None) -> dict[str, Any]:
     """Train the encoder by one objective and say where the points end."""
     generator = torch.Generator().manual_seed(run["seed"])
     x, classes = _data(generator)
@@ -126,7 +125,7 @@ def _run(case: str) -> Run:
 EXPERIMENT = Experiment(
     title="Complete and dimensional collapse in two dimensions, and what prevents them",
     datasets=("toy",),
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=1,
     quick_seeds=1,

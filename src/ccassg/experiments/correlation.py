@@ -5,59 +5,68 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings, verdict
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import TITLES
-from ccassg.experiments.records import Records, Run, unpack
+from ccassg.experiments.records import Run, unpack
+from ccassg.experiments.runs import OURS, method_settings
+from ccassg.experiments.tables import verdict
 from ccassg.report import style
 
 # Columns that are shown: enough to see the texture, few enough to keep in a record.
 N_COLUMNS = 256
-PANELS = ("raw features", "without decorrelation", "with decorrelation")
+# What is shown: which system's vectors, and what differs from its settings.
+PANELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "raw features": ("raw-features", {}),
+    "without decorrelation": (OURS, {"decorrelation": 0.0}),
+    "with decorrelation": (OURS, {}),
+}
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """Three matrices per dataset."""
-    return [_run(dataset, panel) for dataset in plan.datasets for panel in PANELS]
+    return {(dataset, panel): [_run(dataset, *PANELS[panel])] for dataset in plan.datasets for panel in PANELS}
 
 
-def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     """A row of panels per dataset, and the mean absolute correlation behind each."""
-    found = {dataset: records.of(_run(dataset, panel) for panel in PANELS) for dataset in plan.datasets}
-    found = {dataset: done for dataset, done in found.items() if len(done) == len(PANELS)}
-    if not found:
+    results = {
+        dataset: {panel: found[dataset, panel][0]["result"] for panel in PANELS}
+        for dataset in plan.datasets
+        if all((dataset, panel) in found for panel in PANELS)
+    }
+    if not results:
         return None
-    with style.figure(len(found), len(PANELS), width=8.4, height=2.6 * len(found)) as (fig, axes):
-        for line, (dataset, done) in zip(axes, found.items(), strict=True):
-            for ax, panel, record in zip(line, PANELS, done, strict=True):
-                style.heat_map(ax, unpack(record["result"]["matrix"]), low=0, high=1)
+    with style.figure(len(results), len(PANELS), width=8.4, height=2.6 * len(results)) as (fig, axes):
+        for line, (dataset, by_panel) in zip(axes, results.items(), strict=True):
+            for ax, (panel, result) in zip(line, by_panel.items(), strict=True):
+                style.heat_map(ax, unpack(result["matrix"]), low=0, high=1)
                 ax.set(title=f"{TITLES[dataset]}: {panel}", xticks=[], yticks=[])
         style.save(fig, figures / "correlation")
     rows: list[dict[str, Any]] = [
         {
             "dataset": TITLES[dataset],
             "vectors": panel,
-            "dimensions": record["result"]["n_columns"],
-            "constant": record["result"]["n_constant_columns"],
-            "mean absolute correlation": round(record["result"]["off_diagonal_correlation"], 4),
-            "effective rank": round(record["result"]["effective_rank"], 1),
+            "dimensions": result["n_columns"],
+            "constant": result["n_constant_columns"],
+            "mean absolute correlation": round(result["off_diagonal_correlation"], 4),
+            "effective rank": round(result["effective_rank"], 1),
         }
-        for dataset, done in found.items()
-        for panel, record in zip(PANELS, done, strict=True)
+        for dataset, by_panel in results.items()
+        for panel, result in by_panel.items()
     ]
     notes = f"The pictures show {N_COLUMNS} evenly spaced dimensions; the numbers are of all."
-    values = {d: [record["result"]["off_diagonal_correlation"] for record in done] for d, done in found.items()}
+    values = {d: [r["off_diagonal_correlation"] for r in by_panel.values()] for d, by_panel in results.items()}
     holds = {dataset: without > 2 * max(raw, with_) for dataset, (raw, without, with_) in values.items()}
     statement = "Without the decorrelation term dimensions become correlated, at least twice as much as with it or in the features"
     return Drawn({"": rows}, figures=("correlation",), notes=f"{notes}\n\n{verdict(statement, holds)}")
 
 
-def _run(dataset: str, panel: str) -> Run:
-    changes = {"decorrelation": 0.0} if panel == "without decorrelation" else {}
+def _run(dataset: str, method: str, changes: dict[str, Any]) -> Run:
     return {
         "task": "correlation",
-        "method": "raw-features" if panel == "raw features" else "cca-ssg",
+        "method": method,
         "dataset": dataset,
-        "settings": {} if panel == "raw features" else settings(dataset, **changes),
+        "settings": method_settings(method, dataset) | changes,
         "n_columns": N_COLUMNS,
         "seed": 0,
     }
@@ -66,7 +75,7 @@ def _run(dataset: str, panel: str) -> Run:
 EXPERIMENT = Experiment(
     title="Absolute correlation of the dimensions: raw features, without and with decorrelation",
     datasets=("cora", "citeseer", "pubmed"),
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=1,
     quick_seeds=1,

@@ -1,26 +1,19 @@
-"""What an experiment is: it names runs and draws a table or figure from their records."""
+"""What an experiment is: it names runs, cell by cell, and draws a table or figure from their records."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from ccassg.datasets import CARDS
-from ccassg.experiments import reduced
-from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Records, Run
-from ccassg.model.presets import PRESETS
-from ccassg.systems import METHODS, make
+from ccassg.experiments.runs import OURS
 
-# Parameters that no preset names, at the value that is the paper's method. They are part of a run, so that a variation
-# gets a key of its own; parameters that CCASSG may get later are not, so that records stay valid.
-NEUTRAL: dict[str, Any] = {"drop_both_directions": False, "loss_nodes": None, "invariance": 1.0}
-PROBE_EPOCHS = 2000
-# How a sentence on a statement of the paper begins; `output` gathers them.
-FINDING = "**Finding.** "
+# What is drawn in one place of a table or figure, such as ("cca-ssg", "cora"), with its runs, one per seed; and with the records
+# of those runs that are finished, cells without any left out.
+Cells: TypeAlias = dict[tuple[Any, ...], list[Run]]
+Found: TypeAlias = dict[tuple[Any, ...], list[Record]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure of the paper.
+    """One table or figure.
 
     Attributes
     ----------
@@ -64,20 +57,26 @@ class Experiment:
         All that it can do, in the order of the table; ``default_methods`` are done unless others are asked for.
     n_seeds, quick_seeds : int
         Runs per entry of the table, and with ``--quick``.
-    runs : function of a Plan
-        The runs.
-    draw : function of (records, plan, folder for figures)
-        Tables and figures from those runs of the plan that are recorded; None if there are none.
+    cells : function of a Plan
+        The runs of every cell.
+    draw : function of (found, plan, folder for figures)
+        Tables and figures from the records of the cells; None if there are none.
+    tasks : str
+        Module that knows the tasks of the runs, as for `execute`.
+    former : function of a Plan
+        Further cells, of runs that an earlier version did: drawn where they are recorded, and never done.
     """
 
     title: str
     datasets: tuple[str, ...]
-    runs: Callable[[Plan], list[Run]]
-    draw: Callable[[Records, Plan, Path], Drawn | None]
-    methods: tuple[str, ...] = ("cca-ssg",)
-    default_methods: tuple[str, ...] = ("cca-ssg",)
+    cells: Callable[[Plan], Cells]
+    draw: Callable[[Found, Plan, Path], Drawn | None]
+    methods: tuple[str, ...] = (OURS,)
+    default_methods: tuple[str, ...] = (OURS,)
     n_seeds: int = 20
     quick_seeds: int = 3
+    tasks: str = "ccassg.experiments.tasks"
+    former: Callable[[Plan], Cells] = lambda plan: {}
 
     def plan(
         self,
@@ -102,85 +101,14 @@ class Experiment:
         """What to draw: all that the experiment can show, not just what was asked for last."""
         return Plan(self.datasets, self.methods, max(self.n_seeds, asked.n_seeds))
 
+    def runs(self, plan: Plan) -> list[Run]:
+        """All runs of a plan."""
+        return [run for runs in self.cells(plan).values() for run in runs]
 
-def settings(dataset: str, **changes: Any) -> dict[str, Any]:
-    """The paper's settings of CCA-SSG for a dataset, with every parameter that matters named."""
-    return NEUTRAL | PRESETS[dataset] | changes
-
-
-def classification_run(
-    method: str,
-    dataset: str,
-    seed: int,
-    *,
-    changes: dict[str, Any] | None = None,
-    splits: list[dict[str, Any]] | None = None,
-) -> Run:
-    """Train a method on a dataset with its published settings and score it on the paper's kind of split.
-
-    Parameters
-    ----------
-    changes : dict, optional
-        Settings that differ from the paper's.
-    splits : list of dicts, optional
-        Arguments of `Dataset.split`. By default the public split; a new random one per seed where there is none.
-    """
-    public = dataset in ("cora", "citeseer", "pubmed")
-    run: Run = {
-        "task": "node-classification",
-        "method": method,
-        "dataset": dataset,
-        "settings": method_settings(method, dataset) | (changes or {}),
-        "splits": splits or [{"kind": "public"} if public else {"kind": "random", "seed": seed}],
-        "seed": seed,
-    }
-    if METHODS[method].kind == "embedder":
-        run["probe"] = {"solver": "adam", "epochs": PROBE_EPOCHS, **CARDS[dataset].probe}
-    return run
-
-
-def method_settings(method: str, dataset: str) -> dict[str, Any]:
-    """All parameters of a method for a dataset but the seed, in JSON's types: the published ones, or what `reduced` says."""
-    if method == "cca-ssg":
-        return settings(dataset)
-    published = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in _parameters(method, dataset).items()
-        if name != "random_state"
-    }
-    return published | reduced.changes(method, dataset)
-
-
-def count_note(counts: Iterable[int], what: str = "Mean and standard deviation") -> str:
-    """How many runs an entry stands for, and what of them it shows."""
-    some = [int(count) for count in counts if count]
-    if min(some) == max(some):
-        return "One run per entry." if some[0] == 1 else f"{what} over {some[0]} runs."
-    return f"{what} over {min(some)} to {max(some)} runs."
-
-
-def verdict(statement: str, holds: Mapping[str, bool | str]) -> str:
-    """A sentence on a statement of the paper: on which datasets it is confirmed, on which contradicted, or another word."""
-    words: dict[str, list[str]] = {}
-    for dataset, held in holds.items():
-        word = held if isinstance(held, str) else "confirmed" if held else "contradicted"
-        words.setdefault(word, []).append(TITLES[dataset])
-    parts = [f"{word} on {_enumerate(names)}" for word, names in words.items()]
-    return f"{FINDING}{statement}: {', '.join(parts)}."
-
-
-def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:
-    """Test accuracies in percent, one per record."""
-    return [100 * record["result"]["test_accuracy"][split] for record in records]
-
-
-def _enumerate(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-@functools.cache
-def _parameters(method: str, dataset: str) -> dict[str, Any]:
-    return make(method, dataset).get_params(deep=False)
+    def found(self, records: Records, plan: Plan) -> Found:
+        """What is recorded of a plan's cells."""
+        cells = self.cells(plan) | self.former(plan)
+        return {cell: done for cell, runs in cells.items() if (done := records.of(runs))}
 
 
 def _choose(

@@ -6,24 +6,25 @@ import json
 from typing import Any
 
 from ccassg.datasets import DATASETS
-from ccassg.experiments.experiment import accuracies, classification_run
 from ccassg.experiments.published import CITATION, COPURCHASE, TITLES
 from ccassg.experiments.records import Records
-from ccassg.report.tables import mean_std, to_markdown
+from ccassg.experiments.runs import OURS, classification_runs
+from ccassg.experiments.tables import accuracy_cell
+from ccassg.report.tables import to_markdown
 
 N_SEEDS = 20
 
 
 def headline(records: Records) -> str | None:
     """A Markdown table of what is recorded with the presets; None without any record."""
-    paper = CITATION["cca-ssg"] | COPURCHASE["cca-ssg"]
+    paper = CITATION[OURS] | COPURCHASE[OURS]
     rows: list[dict[str, Any]] = []
     n_recorded = 0
     times_faster = _times_faster(records)
     for name in DATASETS:
-        found = records.of(classification_run("cca-ssg", name, seed) for seed in range(N_SEEDS))
+        found = records.of(classification_runs(OURS, name, N_SEEDS))
         n_recorded += len(found)
-        ours = mean_std(accuracies(found), digits=1) if found else "not recorded yet"
+        ours = accuracy_cell(found) if found else "not recorded yet"
         row = {"dataset": TITLES[name], "test accuracy, %": ours, "runs": len(found), "paper": paper[name]}
         rows.append(row | times_faster.get(name, {}))
     return to_markdown(rows) if n_recorded else None

@@ -18,19 +18,19 @@ import torch
 
 from ccassg.estimator import CCASSG
 from ccassg.evaluate.information import gaussian_information
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, settings, verdict
+from ccassg.experiments.ablation import VARIANTS as OBJECTIVES
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import TITLES
-from ccassg.experiments.records import Records, Run
+from ccassg.experiments.records import Run
+from ccassg.experiments.runs import OURS, method_settings
+from ccassg.experiments.tables import paragraphs, verdict
 from ccassg.graph import Dataset, Graph
 from ccassg.model import augment
 from ccassg.report import style
 from ccassg.training.loop import feature_tensor
 
-OBJECTIVES: dict[str, dict[str, Any]] = {
-    "full": {},
-    "without decorrelation": {"decorrelation": 0.0},
-    "without invariance": {"invariance": 0.0},
-}
+# What was estimated at each step, by dataset and objective.
+Series = dict[tuple[Any, ...], list[dict[str, Any]]]
 STEPS = (0, 1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200)
 N_VIEWS = 8
 BETA = 0.5
@@ -48,24 +48,19 @@ STRICT = 0.8
 FRESH = 1_000_000
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """Every objective on every dataset."""
-    return [_run(dataset, name) for dataset in plan.datasets for name in OBJECTIVES]
+    return {(dataset, name): [_run(dataset, name)] for dataset in plan.datasets for name in OBJECTIVES}
 
 
-def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     """Curves along training, and for each claim the rank correlation that tests it."""
-    found = {
-        (dataset, name): record["result"]["snapshots"]
-        for dataset in plan.datasets
-        for name in OBJECTIVES
-        if (record := records.get(_run(dataset, name))) is not None
-    }
     if not found:
         return None
-    _figure(found, figures)
+    series = {cell: done[0]["result"]["snapshots"] for cell, done in found.items()}
+    _draw_curves(series, figures)
     rows = []
-    for (dataset, name), snapshots in found.items():
+    for (dataset, name), snapshots in series.items():
         row: dict[str, Any] = {"dataset": TITLES[dataset], "objective": name}
         for claim, _, left, right, sign in CLAIMS:
             agreement = _rank_correlation([s[left] for s in snapshots], [s[right] for s in snapshots])
@@ -80,14 +75,13 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
         for claim, statement, *_ in CLAIMS
         if (full := _full(rows, claim))
     ]
-    grows = {d: s[-1]["entropy"] > s[0]["entropy"] for (d, name), s in found.items() if name == "full"}
-    if grows:
-        findings.append(verdict("Under the full loss H(Z) ends above where a random encoder starts", grows))
-    notes = "\n\n".join([notes, *findings])
-    return Drawn({"agreement": rows, "ends": _ends(found)}, figures=("information",), notes=notes)
+    grows = {d: s[-1]["entropy"] > s[0]["entropy"] for (d, name), s in series.items() if name == "full"}
+    findings.append(verdict("Under the full loss H(Z) ends above where a random encoder starts", grows))
+    tables = {"agreement": rows, "ends": _ends(series)}
+    return Drawn(tables, figures=("information",), notes=paragraphs(notes, *findings))
 
 
-def measure(run: Run, data: Dataset) -> dict[str, Any]:
+def estimate_along_training(run: Run, data: Dataset) -> dict[str, Any]:
     """Train to each step in turn and estimate; the loss at a snapshot is that of the next training step."""
     snapshots: list[dict[str, Any]] = []
     parameters = {name: value for name, value in run["settings"].items() if name != "n_steps"}
@@ -131,8 +125,8 @@ def _views(model: CCASSG, graph: Graph, run: Run) -> Iterator[np.ndarray]:
         yield encoder(features, a, keep_columns=columns).numpy()
 
 
-def _figure(found: dict[tuple[str, str], list[dict[str, Any]]], figures: Path) -> None:
-    datasets = list(dict.fromkeys(dataset for dataset, _ in found))
+def _draw_curves(series: Series, figures: Path) -> None:
+    datasets = list(dict.fromkeys(dataset for dataset, _ in series))
     columns = {
         "loss": "loss",
         "entropy": "H(Z) (nats)",
@@ -144,7 +138,7 @@ def _figure(found: dict[tuple[str, str], list[dict[str, Any]]], figures: Path) -
         for line, dataset in zip(axes, datasets, strict=True):
             for ax, (name, label) in zip(line, columns.items(), strict=True):
                 for objective in OBJECTIVES:
-                    snapshots = found.get((dataset, objective), [])
+                    snapshots = series.get((dataset, objective), [])
                     ax.plot([s["step"] for s in snapshots], [s[name] for s in snapshots], label=objective, markersize=3)
                 ax.set(xlabel="step", title=f"{TITLES[dataset]}: {label}")
         axes[0, 0].legend()
@@ -164,7 +158,7 @@ def _word(agreement: float) -> str:
     return f"{word} ({agreement:.2f})"
 
 
-def _ends(found: dict[tuple[str, str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _ends(series: Series) -> list[dict[str, Any]]:
     """First and last value of each quantity, as numbers a reader can check the curves by."""
     quantities = {
         "entropy": "H(Z)",
@@ -175,7 +169,7 @@ def _ends(found: dict[tuple[str, str], list[dict[str, Any]]]) -> list[dict[str, 
     return [
         {"dataset": TITLES[dataset], "objective": name, "steps": snapshots[-1]["step"]}
         | {label: f"{snapshots[0][key]:.0f} to {snapshots[-1][key]:.0f}" for key, label in quantities.items()}
-        for (dataset, name), snapshots in found.items()
+        for (dataset, name), snapshots in series.items()
     ]
 
 
@@ -189,10 +183,10 @@ def _rank_correlation(left: list[float], right: list[float]) -> float | None:
 
 
 def _run(dataset: str, objective: str) -> Run:
-    given = settings(dataset, **OBJECTIVES[objective])
+    given = method_settings(OURS, dataset) | OBJECTIVES[objective]
     return {
         "task": "information",
-        "method": "cca-ssg",
+        "method": OURS,
         "dataset": dataset,
         "settings": given,
         # To twice the paper's number of steps: does what training does go on?
@@ -206,7 +200,7 @@ def _run(dataset: str, objective: str) -> Run:
 EXPERIMENT = Experiment(
     title="Entropy, mutual information and information bottleneck along training",
     datasets=("cora", "citeseer", "pubmed"),
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=1,
     quick_seeds=1,

@@ -10,9 +10,10 @@ import numpy as np
 
 from ccassg import provenance
 from ccassg.datasets import stochastic_block_graph
-from ccassg.experiments.experiment import Drawn, Experiment, Plan
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import NAMES
-from ccassg.experiments.records import Records, Run
+from ccassg.experiments.records import Run
+from ccassg.experiments.runs import OURS
 from ccassg.systems import get_class, make
 
 # Column and attribute of the class.
@@ -29,15 +30,16 @@ COLUMNS = {
 SIZES = (1400, 2800, 5600, 11200)
 # Narrow, so that activations of N x D do not hide the pairs.
 WIDTH, N_STEPS = 64, 2
+METHODS = ("dgi", "mvgrl", "grace", "gca-degree", "bgrl", "graph-barlow-twins", "vicreg", OURS)
 _QUADRATIC = "part that grows as N^2"
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """Two steps of training by every method on random graphs of growing size."""
-    return [_run(method, n) for method in plan.methods for n in SIZES]
+    return {(method, n): [_run(method, n)] for method in plan.methods for n in SIZES}
 
 
-def measure(run: Run) -> dict[str, Any]:
+def train_on_random_graph(run: Run, _dataset: None) -> dict[str, Any]:
     """Train for a few steps; the memory that took beyond what was there before."""
     graph = stochastic_block_graph(run["n_nodes"], 4, 4.0, n_features=WIDTH, seed=run["seed"]).graph
     model = make(run["method"], **run["settings"], random_state=run["seed"])
@@ -47,17 +49,17 @@ def measure(run: Run) -> dict[str, Any]:
     return {"memory_bytes": provenance.peak_memory() - before, "fit_seconds": time.perf_counter() - start}
 
 
-def draw(records: Records, plan: Plan, figures: Path) -> Drawn:
+def draw(found: Found, plan: Plan, _: Path) -> Drawn:
     """The attributes, and the measured growth beside the stated one where it is recorded."""
     rows: list[dict[str, Any]] = []
     memory: list[dict[str, Any]] = []
     for method in plan.methods:
         values = {column: getattr(get_class(method), name) for column, name in COLUMNS.items()}
         rows.append({"method": NAMES[method]} | values)
-        found = {n: record["result"]["memory_bytes"] for n in SIZES if (record := records.get(_run(method, n)))}
-        if len(found) == len(SIZES):
-            shown: dict[str, Any] = {f"{n:,} nodes": f"{found[n] / 1e6:.0f} MB" for n in SIZES}
-            memory.append({"method": NAMES[method]} | shown | {_QUADRATIC: f"{quadratic_part(found) / 1e6:.0f} MB"})
+        if all((method, n) in found for n in SIZES):
+            taken = {n: found[method, n][0]["result"]["memory_bytes"] for n in SIZES}
+            shown: dict[str, Any] = {f"{n:,} nodes": f"{taken[n] / 1e6:.0f} MB" for n in SIZES}
+            memory.append({"method": NAMES[method]} | shown | {_QUADRATIC: f"{quadratic_part(taken) / 1e6:.0f} MB"})
     notes = (
         "Target: what is compared, N node, G graph, F feature. Space: memory for all the pairs that are compared, N nodes, "
         "D dimensions. The first five rows and the last are the paper's."
@@ -80,11 +82,8 @@ def quadratic_part(memory: dict[int, float]) -> float:
 
 
 def _run(method: str, n_nodes: int) -> Run:
-    settings: dict[str, Any] = {"embedding_dim": WIDTH, "n_steps": N_STEPS}
-    if method not in ("dgi", "mvgrl"):
-        settings["hidden_dim"] = WIDTH
-    if method == "cca-ssg":
-        settings["encoder"] = "gcn"
+    small = {"embedding_dim": WIDTH, "hidden_dim": WIDTH, "n_steps": N_STEPS, "encoder": "gcn"}
+    settings = {name: value for name, value in small.items() if hasattr(get_class(method)(), name)}
     return {
         "task": "memory-growth",
         "method": method,
@@ -98,8 +97,8 @@ def _run(method: str, n_nodes: int) -> Run:
 EXPERIMENT = Experiment(
     title="What each self-supervised method needs (Table 1)",
     datasets=(),
-    methods=("dgi", "mvgrl", "grace", "gca-degree", "bgrl", "graph-barlow-twins", "vicreg", "cca-ssg"),
-    default_methods=("dgi", "mvgrl", "grace", "gca-degree", "bgrl", "graph-barlow-twins", "vicreg", "cca-ssg"),
-    runs=runs,
+    methods=METHODS,
+    default_methods=METHODS,
+    cells=cells,
     draw=draw,
 )

@@ -7,57 +7,52 @@ from pathlib import Path
 
 from ccassg.experiments import reduced
 from ccassg.experiments.costs import NOTE, costs
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, count_note, method_settings, verdict
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import NAMES, SCALABILITY, TITLES
-from ccassg.experiments.records import Record, Records, Run
+from ccassg.experiments.records import Record, Run
+from ccassg.experiments.runs import OURS, method_settings
+from ccassg.experiments.tables import count_note, paragraphs, verdict
 from ccassg.report.tables import beside
 
 HEAVIER = ("mvgrl", "grace")
-METHODS = ("dgi", "mvgrl", "grace", "cca-ssg")
+METHODS = ("dgi", "mvgrl", "grace", OURS)
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """Training alone, by every method on every dataset, apart from the runs of other tables: these may have shared the machine."""
-    return [
-        _run(method, dataset, seed)
+    return {
+        (method, dataset): [_run(method, dataset, seed) for seed in range(plan.n_seeds)]
         for dataset in plan.datasets
         for method in plan.methods
-        for seed in range(plan.n_seeds)
-    ]
+    }
 
 
-def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, _: Path) -> Drawn | None:
     """A table per dataset."""
-    tables, counts = {}, []
-    shown: list[tuple[str, str]] = []
+    if not found:
+        return None
+    tables = {}
     holds: dict[str, bool | str] = {}
     for dataset in plan.datasets:
-        found = {m: records.of(_run(m, dataset, seed) for seed in range(plan.n_seeds)) for m in plan.methods}
-        rows = [{"method": NAMES[method]} | costs(done) for method, done in found.items() if done]
+        by_method = {method: found[method, dataset] for method in plan.methods if (method, dataset) in found}
+        rows = [{"method": NAMES[method]} | costs(done) for method, done in by_method.items()]
         if rows:
             tables[TITLES[dataset]] = beside(rows, _published(dataset), key="method")
-            counts += [len(done) for done in found.values()]
-            shown += [(method, dataset) for method, done in found.items() if done]
-            if all(found.get(method) for method in (*HEAVIER, "cca-ssg")):
-                holds[dataset] = _lighter(found)
-    if not tables:
-        return None
+        if {*HEAVIER, OURS} <= set(by_method):
+            holds[dataset] = _lighter(by_method)
     notes = (
-        f"{count_note(counts)} {NOTE} The number of steps was chosen on validation. The paper's figures are those of an "
+        f"{count_note(map(len, found.values()))} {NOTE} The number of steps was chosen on validation. The paper's figures are those of an "
         "NVIDIA V100 and of its memory."
     )
-    notes = f"{notes} {reduced.note(shown)}".strip()
-    if holds:
-        statement = "CCA-SSG trains in less time and memory than MVGRL and GRACE"
-        notes += f"\n\n{verdict(statement, holds)}"
-    return Drawn(tables, notes=notes)
+    finding = verdict("CCA-SSG trains in less time and memory than MVGRL and GRACE", holds)
+    return Drawn(tables, notes=paragraphs(f"{notes} {reduced.note(found)}".strip(), finding))
 
 
-def _lighter(found: dict[str, list[Record]]) -> bool | str:
+def _lighter(by_method: dict[str, list[Record]]) -> bool | str:
     """Whether the paper's statement holds for time and memory, for one of them, or for neither."""
 
-    def least(measure: Callable[[Record], float]) -> bool:
-        return all(min(map(measure, found["cca-ssg"])) < min(map(measure, found[method])) for method in HEAVIER)
+    def least(cost: Callable[[Record], float]) -> bool:
+        return all(min(map(cost, by_method[OURS])) < min(map(cost, by_method[method])) for method in HEAVIER)
 
     holds = {
         "time": least(lambda record: record["seconds"]["fit"]),
@@ -90,7 +85,7 @@ EXPERIMENT = Experiment(
     datasets=("cora", "pubmed", "computers"),
     methods=METHODS,
     default_methods=METHODS,
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=3,
     quick_seeds=1,

@@ -1,107 +1,77 @@
-"""What a run can be: each task takes a run and gives a result in JSON's types, and the seconds of its parts."""
+"""What a run of the paper's tables can be: each task takes a run and its dataset, and gives a result in JSON's types.
+
+What a result has under ``seconds`` becomes the record's.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ccassg import provenance
-from ccassg.datasets import load_dataset
 from ccassg.evaluate.diagnostics import correlation_matrix, effective_rank, n_constant_columns, off_diagonal_correlation
 from ccassg.evaluate.probe import linear_probe
 from ccassg.evaluate.scores import ProbeResult, score
-from ccassg.experiments import collapse, default_settings, details, information, label_free, methods
+from ccassg.experiments import collapse, information, methods
 from ccassg.experiments.records import Run, pack
 from ccassg.graph import Dataset, Split
 from ccassg.systems import METHODS, make
 
-Outcome = tuple[dict[str, Any], dict[str, float]]
+Result = dict[str, Any]
 
 
-def perform(run: Run, data_dir: str | None) -> Outcome:
-    """Do a run, whatever its task."""
-    task = run["task"]
-    if task == "collapse":
-        return collapse.measure(run), {}
-    if task == "default-settings":
-        return default_settings.measure(run), {}
-    if task == "memory-growth":
-        return methods.measure(run), {}
-    data = load_dataset(run["dataset"], data_dir=data_dir)
-    if task == "node-classification":
-        return node_classification(run, data)
-    if task == "training-cost":
-        return training_cost(run, data)
-    if task == "correlation":
-        return correlation_picture(run, data), {}
-    if task == "information":
-        return information.measure(run, data), {}
-    if task == "default-cost":
-        return default_settings.cost(run, data), {}
-    if task == "label-free":
-        return label_free.measure(run, data, split_of(data, run["splits"][0])), {}
-    raise ValueError(f"there is no task {task!r}; update ccassg, or remove the run")
-
-
-def node_classification(run: Run, data: Dataset) -> Outcome:
+def classify_nodes(run: Run, data: Dataset) -> Result:
     """Train and score; accuracies are fractions, in lists of one entry per split. The test labels are read once.
 
     Embedders train without labels and are judged by `linear_probe`; classifiers train on each split's training nodes,
     choose on its validation nodes, and see no other label.
     """
-    splits = [split_of(data, given) for given in run["splits"]]
     if METHODS[run["method"]].kind == "classifier":
-        return _classify(run, data, splits)
-    data = replace(data, graph=details.prepared(run, data.graph))
-    model = make_model(run)
+        return score_classifier(run, data)
+    return score_embedder(run, data, make_model(run))
+
+
+def score_embedder(run: Run, data: Dataset, model: Any) -> Result:
+    """Train a model, embed, and probe the embedding on every split of the run."""
     cost, fit_seconds = _fit(model, data)
     start = time.perf_counter()
     z = model.transform(data.graph)
     embedded = time.perf_counter()
+    splits = [split_of(data, given) for given in run["splits"]]
     scores = linear_probe(z, data.y, splits, seeds=[run["seed"]], **run["probe"])
     seconds = {"fit": fit_seconds, "embed": embedded - start, "probe": time.perf_counter() - embedded}
-    return _scored(scores) | cost, seconds
+    return _scored(scores) | cost | {"seconds": seconds}
 
 
-def _classify(run: Run, data: Dataset, splits: list[Split]) -> Outcome:
+def score_classifier(run: Run, data: Dataset, *, choose: bool = True) -> Result:
+    """Train on the labels of every split of the run and predict; without ``choose``, the last step counts."""
     predictions, val_accuracies, seconds = [], [], 0.0
+    splits = [split_of(data, given) for given in run["splits"]]
     for split in splits:
         model = make_model(run)
         seen = np.full_like(data.y, -1)
-        for part in (split.train, split.val):
+        for part in (split.train, split.val) if choose else (split.train,):
             seen[part] = data.y[part]
-        chosen_on = None if run.get("details", {}).get("choose") == "last" else split.val
-        if chosen_on is None:
-            seen[split.val] = -1
-        cost, fit_seconds = _fit(model, data, seen, validation=chosen_on)
+        cost, fit_seconds = _fit(model, data, seen, validation=split.val if choose else None)
         seconds += fit_seconds
         predicted = model.predict(data.graph)
         predictions.append(predicted[split.test])
         val_accuracies.append(float(np.mean(predicted[split.val] == data.y[split.val])))
     tests = [data.y[split.test] for split in splits]
     scores = score(predictions, tests, data.n_classes, val_accuracies=val_accuracies)
-    return _scored(scores) | cost, {"fit": seconds}
+    return _scored(scores) | cost | {"seconds": {"fit": seconds}}
 
 
-def _scored(scores: ProbeResult) -> dict[str, Any]:
-    return {
-        "test_accuracy": scores.accuracies,
-        "val_accuracy": scores.val_accuracies,
-        "macro_f1": scores.macro_f1,
-        "probe_epoch": scores.epochs,
-    }
-
-
-def training_cost(run: Run, data: Dataset) -> Outcome:
+def train_only(run: Run, data: Dataset) -> Result:
     """Train and nothing else: the size of the model, time and memory."""
     cost, seconds = _fit(make_model(run), data)
-    return cost, {"fit": seconds}
+    return cost | {"seconds": {"fit": seconds}}
 
 
-def correlation_picture(run: Run, data: Dataset) -> dict[str, Any]:
+def picture_correlations(run: Run, data: Dataset) -> Result:
     """The absolute correlations of evenly spaced columns, of an embedding or of the features, and measures of all columns."""
     z = make_model(run).fit_transform(data.graph)
     shown = np.unique(np.linspace(0, z.shape[1] - 1, run["n_columns"]).round().astype(int))
@@ -114,10 +84,18 @@ def correlation_picture(run: Run, data: Dataset) -> dict[str, Any]:
     }
 
 
+TASKS: dict[str, Callable[[Run, Any], Result]] = {
+    "node-classification": classify_nodes,
+    "training-cost": train_only,
+    "correlation": picture_correlations,
+    "information": information.estimate_along_training,
+    "collapse": collapse.train_points,
+    "memory-growth": methods.train_on_random_graph,
+}
+
+
 def make_model(run: Run) -> Any:
     """The system that a run names, not yet trained."""
-    if run["method"] == "cca-ssg":
-        return details.model_of(run)
     return make(run["method"], **run["settings"], random_state=run["seed"])
 
 
@@ -126,7 +104,16 @@ def split_of(data: Dataset, given: dict[str, Any]) -> Split:
     return data.split(given.get("seed", 0), **{name: value for name, value in given.items() if name != "seed"})
 
 
-def _fit(model: Any, data: Dataset, *labels: Any, **given: Any) -> tuple[dict[str, Any], float]:
+def _scored(scores: ProbeResult) -> Result:
+    return {
+        "test_accuracy": scores.accuracies,
+        "val_accuracy": scores.val_accuracies,
+        "macro_f1": scores.macro_f1,
+        "probe_epoch": scores.epochs,
+    }
+
+
+def _fit(model: Any, data: Dataset, *labels: Any, **given: Any) -> tuple[Result, float]:
     """Train; what it cost, and the seconds."""
     before = provenance.peak_memory()
     start = time.perf_counter()
@@ -136,12 +123,12 @@ def _fit(model: Any, data: Dataset, *labels: Any, **given: Any) -> tuple[dict[st
         "n_parameters": getattr(model, "n_parameters_", None),
         "memory_before_fit_bytes": before,
         "peak_memory_fit_bytes": provenance.peak_memory(),
-        "final_loss": final_loss(model),
+        "final_loss": _final_loss(model),
     }
     return cost, seconds
 
 
-def final_loss(model: Any) -> dict[str, float] | None:
+def _final_loss(model: Any) -> dict[str, float] | None:
     """The terms of the loss at the last step, where the method has such a history."""
     history = getattr(model, "history_", None)
     if not isinstance(history, dict) or not history.get("loss"):

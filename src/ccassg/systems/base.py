@@ -41,6 +41,8 @@ class System(BaseEstimator, ABC):
         branches, negative examples.
     space : str
         Memory needed for all the pairs that are compared.
+    recorded_parameters : tuple of str or None
+        Parameters that are part of a recorded run; None for all but the seed.
     """
 
     target: ClassVar[str] = "-"
@@ -51,6 +53,7 @@ class System(BaseEstimator, ABC):
     space: ClassVar[str] = "-"
     needs_features: ClassVar[bool] = True
     needs_edges: ClassVar[bool] = False
+    recorded_parameters: ClassVar[tuple[str, ...] | None] = None
 
     random_state: Any = None
 

@@ -1,17 +1,10 @@
-"""One contestant in a process of its own: takes steps when told to, and says how long each took.
-
-    python -m ccassg.bench.worker '{"kind": "exact", "dataset": "cora", "threads": 2, "device": "cpu"}'
-
-reads a number of steps per line and answers one JSON object per line.
-"""
+"""One contestant in a process of its own: takes steps when told to, and says how long each took."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -29,6 +22,29 @@ from ccassg.training.step import ExactStep
 
 # The product whose rate stands for the machine's: as large as those of the exact step, but cheap to repeat.
 GEMM_SHAPE = (8192, 512, 512)
+
+
+def serve(orders: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Answer orders; see `ccassg.worker`.
+
+    The first is the job, such as ``{"kind": "exact", "dataset": "cora", "threads": 2, "device": "cpu"}``, and is answered by
+    what there is to say about it; every other is ``{"steps": n}``, and is answered by the seconds of each step.
+    """
+    job = next(orders)
+    warnings.filterwarnings("ignore", message="Sparse")  # the textbook's sparse tensors are called beta
+    torch.set_num_threads(job["threads"])
+    started = time.perf_counter()
+    step, facts = contestant(job)
+    yield facts | {"setup_seconds": time.perf_counter() - started}
+    for order in orders:
+        seconds = []
+        for _ in range(order["steps"]):
+            began = time.perf_counter()
+            step()
+            if job["device"] != "cpu":
+                torch.cuda.synchronize()
+            seconds.append(time.perf_counter() - began)
+        yield {"seconds": seconds, "peak_memory": peak_memory()}
 
 
 def contestant(job: dict[str, Any]) -> tuple[Callable[[], object], dict[str, Any]]:
@@ -90,32 +106,3 @@ def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[
         kept = 1 - rate * rate
         total += 2 * kept * 2 * graph.n_nodes * dims[0] * dims[1]
     return total
-
-
-def main() -> None:
-    """Serve until the input ends."""
-    job = json.loads(sys.argv[1])
-    warnings.filterwarnings("ignore", message="Sparse")  # the textbook's sparse tensors are called beta
-    torch.set_num_threads(job["threads"])
-    started = time.perf_counter()
-    step, facts = contestant(job)
-    answer(facts | {"setup_seconds": time.perf_counter() - started})
-    for line in sys.stdin:
-        seconds = []
-        for _ in range(int(line)):
-            began = time.perf_counter()
-            step()
-            if job["device"] != "cpu":
-                torch.cuda.synchronize()
-            seconds.append(time.perf_counter() - began)
-        answer({"seconds": seconds, "peak_memory": peak_memory()})
-
-
-def answer(value: dict[str, Any]) -> None:
-    """One line of JSON to whoever asked."""
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

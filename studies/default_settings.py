@@ -15,41 +15,47 @@ from ccassg.datasets import stochastic_block_graph
 from ccassg.defaults import choice
 from ccassg.estimator import CCASSG
 from ccassg.evaluate.probe import linear_probe
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note
+from ccassg.experiments import Drawn, Experiment, Plan
+from ccassg.experiments.experiment import Cells, Found
 from ccassg.experiments.published import TITLES
-from ccassg.experiments.records import Records, Run
+from ccassg.experiments.records import Record, Run
+from ccassg.experiments.runs import OURS, classification_run
+from ccassg.experiments.tables import accuracies, count_note
+from ccassg.experiments.tasks import classify_nodes
 from ccassg.graph import Dataset, Graph
 from ccassg.report.tables import mean_std
 from ccassg.systems import make
+from studies.command import run_study
 
 SYNTHETIC = "synthetic"
 HOMOPHILY = (0.1, 0.3, 0.5, 0.7, 0.9)
 # Informative features, poor ones, and words; with edges that say nothing at homophily 0.25 and much at 0.9. No choice in
-# `ccassg.defaults.choice`, `signals` or `joint` was made on graphs of these sizes and noises: they are a check, not a training set.
+# `ccassg.defaults` was made on graphs of these sizes and noises: they are a check, not a training set.
 FEATURES: dict[str, dict[str, Any]] = {
     "dense": {"n_features": 80, "feature_noise": 0.94},
     "poor": {"n_features": 80, "feature_noise": 0.98},
     "words": {"n_features": 350, "feature_noise": 0.65, "sparse_features": True},
 }
 N_NODES, N_CLASSES, MEAN_DEGREE, EPOCHS = 1200, 4, 8, 1000
-DEFAULT = "default"
+DEFAULT, PRESET, TIME = "default", "preset", "time"
 # Where the time of the automatic settings is measured beside a plain fit: a small graph, a larger one, and dense features.
 TIMED = ("cora", "pubmed", "photo")
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """The default and the preset on the datasets; all at once on every synthetic graph."""
-    found = []
+    seeds = range(plan.n_seeds)
+    made: Cells = {}
     for dataset in plan.datasets:
-        for seed in range(plan.n_seeds):
-            if dataset == SYNTHETIC:
-                found += [_synthetic(h, kind, seed) for h in HOMOPHILY for kind in FEATURES]
-            else:
-                found += [_default(dataset, seed), _preset(dataset, seed)]
-    return found + [_cost(dataset) for dataset in plan.datasets if dataset in TIMED]
+        if dataset == SYNTHETIC:
+            made |= {(kind, h): [_synthetic(h, kind, s) for s in seeds] for h in HOMOPHILY for kind in FEATURES}
+        else:
+            made[DEFAULT, dataset] = [_default(dataset, seed) for seed in seeds]
+            made[PRESET, dataset] = [_preset(dataset, seed) for seed in seeds]
+    return made | {(TIME, dataset): [_timed(dataset)] for dataset in plan.datasets if dataset in TIMED}
 
 
-def measure(run: Run) -> dict[str, Any]:
+def embed_every_way(run: Run, _dataset: None) -> dict[str, Any]:
     """Test accuracy of every way to embed one synthetic graph, on one split."""
     data = stochastic_block_graph(**run["graph"], seed=run["seed"])
     split = data.split(run["seed"])
@@ -59,7 +65,7 @@ def measure(run: Run) -> dict[str, Any]:
     return {"accuracy": found}
 
 
-def cost(run: Run, data: Dataset) -> dict[str, Any]:
+def time_fits(run: Run, data: Dataset) -> dict[str, Any]:
     """Seconds of a fit with nothing named and of a plain GCN's, in turns in one process."""
     models = {"default": CCASSG(random_state=run["seed"]), "plain": CCASSG(encoder="gcn", random_state=run["seed"])}
     taken: dict[str, list[float]] = {name: [] for name in models}
@@ -67,6 +73,9 @@ def cost(run: Run, data: Dataset) -> dict[str, Any]:
         for name, model in models.items():
             taken[name].append(model.fit(data.graph).fit_seconds_)
     return {"fit_seconds": taken}
+
+
+TASKS = {"node-classification": classify_nodes, "default-settings": embed_every_way, "default-cost": time_fits}
 
 
 def _embeddings(graph: Graph, seed: int) -> dict[str, Any]:
@@ -83,29 +92,19 @@ def _embeddings(graph: Graph, seed: int) -> dict[str, Any]:
     return averaged | made
 
 
-def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     """One table against the presets, one against the best of the simpler things."""
-    tables, counts = {}, []
-    rows: list[dict[str, Any]] = []
-    for dataset in plan.datasets:
-        if dataset == SYNTHETIC:
-            continue
-        ours, paper = (
-            accuracies(records.of(run(dataset, seed) for seed in range(plan.n_seeds))) for run in (_default, _preset)
-        )
-        if ours and paper:
-            counts.append(len(ours))
-            gap = round(float(np.mean(ours) - np.mean(paper)), 2)
-            rows.append(
-                {"dataset": TITLES[dataset], "default": mean_std(ours), "preset": mean_std(paper), "difference": gap}
-            )
-    if rows:
-        tables["presets"] = rows
-    if synthetic := _synthetic_rows(records, plan.n_seeds, counts):
-        tables[SYNTHETIC] = synthetic
+    both = [dataset for dataset in plan.datasets if (DEFAULT, dataset) in found and (PRESET, dataset) in found]
+    blocks = [(kind, h) for kind in FEATURES for h in HOMOPHILY if (kind, h) in found]
+    tables = {
+        "presets": [_preset_row(dataset, found[DEFAULT, dataset], found[PRESET, dataset]) for dataset in both],
+        SYNTHETIC: [_synthetic_row(kind, h, found[kind, h]) for kind, h in blocks],
+    }
+    tables = {name: rows for name, rows in tables.items() if rows}
     if not tables:
         return None
-    times = {TITLES[d]: record["result"]["fit_seconds"] for d in TIMED if (record := records.get(_cost(d)))}
+    counts = [len(found[DEFAULT, dataset]) for dataset in both] + [len(found[block]) for block in blocks]
+    times = {TITLES[d]: found[TIME, d][0]["result"]["fit_seconds"] for d in TIMED if (TIME, d) in found}
     ratios = [f"{min(t['default']) / min(t['plain']):.1f} on {name}" for name, t in times.items()]
     notes = f"Test accuracy in percent. {count_note(counts)}"
     if ratios:
@@ -113,35 +112,43 @@ def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
     return Drawn(tables, notes=notes)
 
 
-def _synthetic_rows(records: Records, n_seeds: int, counts: list[int]) -> list[dict[str, Any]]:
-    rows = []
-    for kind in FEATURES:
-        for h in HOMOPHILY:
-            done = records.of(_synthetic(h, kind, seed) for seed in range(n_seeds))
-            if not done:
-                continue
-            counts.append(len(done))
-            names = done[0]["result"]["accuracy"]
-            means = {name: 100 * float(np.mean([r["result"]["accuracy"][name] for r in done])) for name in names}
-            ours = means.pop(DEFAULT)
-            best = max(means, key=lambda name: means[name])
-            row: dict[str, Any] = {"features": kind, "homophily": h, "default": round(ours, 1)}
-            rows.append(row | {"best other": best, "its accuracy": round(means[best], 1), "difference": round(ours - means[best], 1)})  # fmt: skip
-    return rows
+def _preset_row(dataset: str, default: list[Record], preset: list[Record]) -> dict[str, Any]:
+    ours, paper = accuracies(default), accuracies(preset)
+    return {
+        "dataset": TITLES[dataset],
+        "default": mean_std(ours),
+        "preset": mean_std(paper),
+        "difference": round(float(np.mean(ours) - np.mean(paper)), 2),
+    }
+
+
+def _synthetic_row(kind: str, homophily: float, done: list[Record]) -> dict[str, Any]:
+    names = done[0]["result"]["accuracy"]
+    means = {name: 100 * float(np.mean([record["result"]["accuracy"][name] for record in done])) for name in names}
+    ours = means.pop(DEFAULT)
+    best = max(means, key=lambda name: means[name])
+    return {
+        "features": kind,
+        "homophily": homophily,
+        "default": round(ours, 1),
+        "best other": best,
+        "its accuracy": round(means[best], 1),
+        "difference": round(ours - means[best], 1),
+    }
 
 
 def _preset(dataset: str, seed: int) -> Run:
-    return classification_run("cca-ssg", dataset, seed)
+    return classification_run(OURS, dataset, seed)
 
 
 def _default(dataset: str, seed: int) -> Run:
     return _preset(dataset, seed) | {"settings": {}, "defaults": choice.VERSION}
 
 
-def _cost(dataset: str) -> Run:
+def _timed(dataset: str) -> Run:
     return {
         "task": "default-cost",
-        "method": "cca-ssg",
+        "method": OURS,
         "dataset": dataset,
         "rounds": 3,
         "defaults": choice.VERSION,
@@ -161,11 +168,15 @@ def _synthetic(homophily: float, kind: str, seed: int) -> Run:
     }
 
 
-EXPERIMENT = Experiment(
+STUDY = Experiment(
     title="Automatic settings against the paper's, and against simpler things on synthetic graphs",
     datasets=("cora", "citeseer", "pubmed", "computers", "photo", "cs", "physics", SYNTHETIC),
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=5,
     quick_seeds=1,
+    tasks="studies.default_settings",
 )
+
+if __name__ == "__main__":
+    run_study("default-settings", STUDY)

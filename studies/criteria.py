@@ -1,6 +1,6 @@
 """What can be said about a trained encoder without labels: each criterion with the direction that is meant to be better.
 
-`CRITERIA` are those whose worth the experiment ``label-free`` measures; `BEST` is the one that loses least by its first choice.
+`CRITERIA` are those whose worth `studies.label_free` measures; `BEST` is the one that loses least by its first choice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CRITERIA: dict[str, int] = {
 BEST = "off-diagonal correlation"
 
 
-def measure(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, float]:
+def criteria_of(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, float]:
     """All criteria that need the encoder alone, not the course of its training.
 
     ``agreement`` and ``alignment`` compare two views that share no feature column and, in part, no edge; ``smoothness`` is

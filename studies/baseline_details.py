@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, accuracies, classification_run, count_note
+from ccassg.experiments import Drawn, Experiment, Plan
+from ccassg.experiments.experiment import Cells, Found
 from ccassg.experiments.published import CITATION, NAMES, TITLES
-from ccassg.experiments.records import Records, Run
+from ccassg.experiments.records import Record, Run
+from ccassg.experiments.runs import classification_run
+from ccassg.experiments.tables import accuracy_cell, count_note
 from ccassg.report.tables import mean_std
+from studies.command import run_study
 
 AS_RUN = "as in the table"
 # The probe of the DGI paper, from which the paper quotes raw features and DeepWalk.
 _DGI_PROBE = {"epochs": 100, "weight_decay": 0.0, "choose": "last"}
 _WORDS = ("cora", "citeseer")  # features are bags of words, 0 or 1 before their rows are divided by the sum
 _BINARY = {"details": {"features": "other scale"}, "datasets": _WORDS}
-# By system and variant: what changes in the settings, the probe, and what has no setting (see `details.prepared`); and the
+# By system and variant: what changes in the settings, the probe, and what has no setting (see `studies.variants`); and the
 # datasets, where it is not for all.
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "raw-features": {
@@ -90,42 +94,39 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
 QUOTED = CITATION | {"deepwalk-features": CITATION["deepwalk"]}
 
 
-def runs(plan: Plan) -> list[Run]:
-    """Every variant of every system."""
-    return [
-        run
+def cells(plan: Plan) -> Cells:
+    """Every variant of every system, on the datasets where it means something."""
+    return {
+        (method, name, dataset): [_run(method, dataset, seed, variant) for seed in range(plan.n_seeds)]
         for dataset in plan.datasets
         for method in plan.methods
-        for name in VARIANTS[method]
-        for run in _runs(plan, method, dataset, name)
-    ]
+        for name, variant in VARIANTS[method].items()
+        if dataset in variant.get("datasets", plan.datasets)
+    }
 
 
-def draw(records: Records, plan: Plan, _: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, _: Path) -> Drawn | None:
     """Systems and their variants in rows; validation and test accuracy beside the quoted value."""
+    counts = [len(done) for (_, name, _), done in found.items() if name != AS_RUN]
+    if not counts:
+        return None
     rows: list[dict[str, Any]] = []
-    counts: list[int] = []
     for method in plan.methods:
         for name in VARIANTS[method]:
-            row: dict[str, Any] = {"method": NAMES[method], "variant": name}
-            by_dataset = {dataset: records.of(_runs(plan, method, dataset, name)) for dataset in plan.datasets}
-            if not any(by_dataset.values()):
-                continue
-            for dataset, found in by_dataset.items():
-                validation = [100 * record["result"]["val_accuracy"][0] for record in found]
-                row[f"{TITLES[dataset]}, validation"] = mean_std(validation) if found else None
-                row[f"{TITLES[dataset]}, test"] = mean_std(accuracies(found)) if found else None
-                row[f"{TITLES[dataset]} (paper)"] = QUOTED[method][dataset] if name == AS_RUN else None
-                counts += [len(found)] if found and name != AS_RUN else []
-            rows.append(row)
-    return Drawn({"": rows}, notes=count_note(counts)) if counts else None
+            by_dataset = {dataset: found.get((method, name, dataset), []) for dataset in plan.datasets}
+            if any(by_dataset.values()):
+                rows.append({"method": NAMES[method], "variant": name} | _columns(method, name, by_dataset))
+    return Drawn({"": rows}, notes=count_note(counts))
 
 
-def _runs(plan: Plan, method: str, dataset: str, name: str) -> list[Run]:
-    variant = VARIANTS[method][name]
-    if dataset not in variant.get("datasets", plan.datasets):
-        return []
-    return [_run(method, dataset, seed, variant) for seed in range(plan.n_seeds)]
+def _columns(method: str, name: str, by_dataset: dict[str, list[Record]]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for dataset, done in by_dataset.items():
+        validation = [100 * record["result"]["val_accuracy"][0] for record in done]
+        columns[f"{TITLES[dataset]}, validation"] = mean_std(validation) if done else None
+        columns[f"{TITLES[dataset]}, test"] = accuracy_cell(done) if done else None
+        columns[f"{TITLES[dataset]} (paper)"] = QUOTED[method][dataset] if name == AS_RUN else None
+    return columns
 
 
 def _run(method: str, dataset: str, seed: int, variant: dict[str, Any]) -> Run:
@@ -135,13 +136,17 @@ def _run(method: str, dataset: str, seed: int, variant: dict[str, Any]) -> Run:
     return run | ({"details": variant["details"]} if "details" in variant else {})
 
 
-EXPERIMENT = Experiment(
+STUDY = Experiment(
     title="Systems that score otherwise than quoted: accuracy (%) with one setting changed",
     datasets=("cora", "citeseer", "pubmed"),
     methods=tuple(VARIANTS),
     default_methods=tuple(VARIANTS),
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=5,
     quick_seeds=1,
+    tasks="studies.variants",
 )
+
+if __name__ == "__main__":
+    run_study("baseline-details", STUDY)

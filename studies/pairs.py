@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.experiments.experiment import accuracies
-from ccassg.experiments.records import Record, Records, Run
+from ccassg.experiments.records import Record
+from ccassg.experiments.tables import accuracies
 from ccassg.report.tables import mean_std
 
+NOTE = "Differences are paired by seed, with their standard error."
 
-def paired(records: Records, first: Sequence[Run], second: Sequence[Run]) -> list[tuple[Record, Record]]:
-    """Those pairs of runs, one of each series, that are both recorded."""
-    found = ((records.of([a]), records.of([b])) for a, b in zip(first, second, strict=True))
-    return [(a[0], b[0]) for a, b in found if a and b]
+
+def paired(first: Sequence[Record], second: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """Those pairs of records, one of each series, that have the same seed."""
+    by_seed = {record["run"]["seed"]: record for record in second}
+    return [(record, by_seed[seed]) for record in first if (seed := record["run"]["seed"]) in by_seed]
 
 
 def difference(pairs: Sequence[tuple[Record, Record]], key: str) -> tuple[float, float]:
@@ -37,6 +39,3 @@ def columns(pairs: Sequence[tuple[Record, Record]], first: str, second: str) -> 
         "difference, test": signed(*difference(pairs, "test_accuracy")),
         "difference, validation": signed(*difference(pairs, "val_accuracy")),
     }
-
-
-NOTE = "Differences are paired by seed, with their standard error."

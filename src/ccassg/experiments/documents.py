@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccassg.experiments.experiment import FINDING, Drawn, Experiment, Plan
+from ccassg.experiments.experiment import Drawn, Experiment, Plan
+from ccassg.experiments.headline import headline
 from ccassg.experiments.records import Record, Records
+from ccassg.experiments.tables import FINDING
 from ccassg.io.atomic import atomic_write
 from ccassg.report.tables import to_csv, to_markdown
 
@@ -49,7 +51,7 @@ def write(
     figures = (records.folder if document is None else document.parent) / "figures"
     used = records.of(experiment.runs(plan))
     with readable(name, records):
-        drawn = experiment.draw(records, plan, figures)
+        drawn = experiment.draw(experiment.found(records, plan), plan, figures)
         if drawn is None:
             return None
         body = _body(drawn, experiment.title, used)
@@ -102,6 +104,14 @@ def renew_findings(document: Path) -> None:
             anchor = re.sub(r"[^\w-]", "", section.lower().replace(" ", "-"))
             found.append(f"- {line.removeprefix(FINDING)} ([{section}](#{anchor}))")
     replace_block(document, "findings", "\n".join(found) + "\n")
+
+
+def renew_front_page(page: Path, records: Records) -> None:
+    """Renew the few numbers in the block ``results`` of a page, if it is there and something is recorded."""
+    with readable("the front page", records):
+        table = headline(records)
+    if page.is_file() and table:
+        replace_block(page, "results", table)
 
 
 def provenance_line(records: Iterable[Record]) -> str:

@@ -1,4 +1,4 @@
-"""`ccassg bench --scale`: a graph beyond the comfort of one machine, from unordered edges to embeddings.
+"""A graph beyond the comfort of one machine, from unordered edges to embeddings: `python -m studies.scale`.
 
 The graph has planted classes: edges prefer a node's own class, and its features are a weak trace of the class under noise, most
 of it in a few strong directions that say nothing. Averaging over neighbours brings the class out; telling it from the strong
@@ -13,18 +13,25 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import torch
+import typer
 
+from ccassg import provenance
+from ccassg.bench.page import origin
+from ccassg.cli.app import JsonFile, say
 from ccassg.estimator import CCASSG
 from ccassg.evaluate.probe import linear_probe
 from ccassg.graph import Array, Dataset, Split
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import StoreWriter
+from ccassg.report.tables import to_markdown
 from ccassg.training.blocks import embed_blocks
+from studies.command import Docs, DrawOnly, run_benchmark
 
 CHUNK = 2**22
 
@@ -105,6 +112,26 @@ def run_scale(
         "accuracy": accuracy,
         "loss": model.history_["loss"],
     }
+
+
+def draw(result: dict[str, Any]) -> str:
+    """The table of stages, and the accuracies."""
+    scale, stages = result["scale"], result["stages"]
+    rows = [
+        {
+            "stage": name,
+            "seconds": f"{stage['seconds']:.0f}",
+            "peak resident memory in it, GB": f"{stage['peak_rss_bytes'] / 1e9:.2f}",
+        }
+        for name, stage in stages.items()
+    ]
+    accuracy = ", ".join(f"{name} {100 * value:.1f} %" for name, value in result["accuracy"].items())
+    text = (
+        f"{scale['n_nodes']:,} nodes, {result['stored_edges']:,} stored edges, {scale['n_features']} features; "
+        f"{scale['n_steps']} steps of {scale['batch_nodes']:,} nodes, {result['step_seconds']:.2f} s each. Accuracy of a linear "
+        f"probe on {scale['n_classes']} planted classes, {scale['labels_per_class']} labels each: {accuracy}."
+    )
+    return "\n\n".join([to_markdown(rows).rstrip(), text, origin(result)]) + "\n"
 
 
 def write_synthetic(path: Path, scale: Scale) -> None:
@@ -218,3 +245,28 @@ def _peak() -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
         return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def main(
+    nodes: Annotated[int | None, typer.Option(min=100, help="So many nodes, with edges in proportion.")] = None,
+    threads: Annotated[int, typer.Option(min=1)] = 2,
+    docs: Docs = None,
+    draw_only: DrawOnly = False,
+    json_file: JsonFile = None,
+) -> None:
+    """Train on a synthetic graph the size of ogbn-products, end to end; time and memory of every stage."""
+    scale = Scale()
+    if nodes is not None:
+        scale = replace(scale, n_nodes=nodes, n_edges=round(scale.n_edges * nodes / scale.n_nodes))
+
+    def measure() -> dict[str, Any]:
+        torch.set_num_threads(threads)
+        result = run_scale(scale, say=say)
+        seconds = sum(stage["seconds"] for stage in result["stages"].values())
+        return result | {"provenance": provenance.of_run(scale.seed, seconds)}
+
+    run_benchmark(measure, draw, "bench-scale", json_file=json_file, docs=docs, draw_only=draw_only)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -15,17 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from ccassg import criteria
 from ccassg.estimator import CCASSG
 from ccassg.evaluate.probe import linear_probe
-from ccassg.experiments.experiment import Drawn, Experiment, Plan, classification_run
+from ccassg.experiments import Drawn, Experiment, Plan
+from ccassg.experiments.experiment import Cells, Found
 from ccassg.experiments.published import TITLES
-from ccassg.experiments.records import Record, Records, Run
-from ccassg.graph import Dataset, Split
+from ccassg.experiments.records import Record, Run
+from ccassg.experiments.runs import OURS, classification_run
+from ccassg.experiments.tasks import split_of
+from ccassg.graph import Dataset
 from ccassg.model.loss import Terms
 from ccassg.report import style
 from ccassg.training import loop
 from ccassg.training.stopping import stop_step
+from studies import criteria
+from studies.command import run_study
 
 # The paper's search grids (appendix, "Hyper-parameters").
 GRID: dict[str, tuple[Any, ...]] = {
@@ -63,19 +67,18 @@ def settings_tried(n: int = N_SETTINGS) -> list[dict[str, Any]]:
     return found
 
 
-def runs(plan: Plan) -> list[Run]:
+def cells(plan: Plan) -> Cells:
     """Every setting on every dataset."""
-    n = QUICK_SETTINGS if plan.quick else N_SETTINGS
-    return [
-        _run(dataset, given, seed)
+    tried = settings_tried()[: QUICK_SETTINGS if plan.quick else N_SETTINGS]
+    return {
+        (dataset,): [_run(dataset, given, seed) for seed in range(plan.n_seeds) for given in tried]
         for dataset in plan.datasets
-        for seed in range(plan.n_seeds)
-        for given in settings_tried()[:n]
-    ]
+    }
 
 
-def measure(run: Run, data: Dataset, split: Split) -> dict[str, Any]:
+def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
     """Train once; criteria and accuracies after some of the steps, and the loss of all."""
+    split = split_of(data, run["splits"][0])
     model = CCASSG(**run["settings"], n_steps=max(run["steps"]), random_state=run["seed"])
     settings, encoder = model.prepare(data.graph)
     found: list[dict[str, Any]] = []
@@ -85,7 +88,7 @@ def measure(run: Run, data: Dataset, split: Split) -> dict[str, Any]:
             return
         z = loop.embed(encoder, data.graph).cpu().numpy()
         scores = linear_probe(z, data.y, split, seeds=run["seed"], **run["probe"])
-        values = criteria.measure(encoder, data.graph) | {
+        values = criteria.criteria_of(encoder, data.graph) | {
             "loss": float(terms.loss),
             "invariance": float(terms.invariance),
             "decorrelation": float(terms.decorrelation),
@@ -104,26 +107,28 @@ def measure(run: Run, data: Dataset, split: Split) -> dict[str, Any]:
     return {"measured": found, "loss": [round(value, 5) for value in history.loss]}
 
 
-def draw(records: Records, plan: Plan, figures: Path) -> Drawn | None:
+TASKS = {"label-free": judge_along_training}
+
+
+def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     """Rank correlation and regret of every criterion, and accuracy along training beside the rule's choice."""
-    found = {d: records.of(runs(Plan((d,), plan.methods, plan.n_seeds, plan.quick))) for d in plan.datasets}
-    found = {dataset: done for dataset, done in found.items() if done}
     if not found:
         return None
-    points = {dataset: [m for record in done for m in record["result"]["measured"]] for dataset, done in found.items()}
+    recorded = {dataset: done for (dataset,), done in found.items()}
+    points = {d: [m for record in done for m in record["result"]["measured"]] for d, done in recorded.items()}
     tables = {
         "": _judged(points),
         "transfer": _chosen_elsewhere(points),
-        "stopping": _stopping(found),
+        "stopping": _stopping(recorded),
     }
     tables = {name: rows for name, rows in tables.items() if rows}
-    with style.figure(2, len(found), width=max(4.2, 3.4 * len(found)), height=5.6) as (fig, axes):
-        for column, (dataset, done) in enumerate(found.items()):
+    with style.figure(2, len(recorded), width=max(4.2, 3.4 * len(recorded)), height=5.6) as (fig, axes):
+        for column, (dataset, done) in enumerate(recorded.items()):
             _along_training(axes[0, column], dataset, done)
             _scatter(axes[1, column], points[dataset])
         style.save(fig, figures / "label-free")
-    counts = ", ".join(f"{len(points[d])} on {TITLES[d]}" for d in found)
-    missing = [TITLES[d] for d in plan.datasets if d not in found]
+    counts = ", ".join(f"{len(points[d])} on {TITLES[d]}" for d in recorded)
+    missing = [TITLES[d] for d in plan.datasets if d not in recorded]
     notes = (
         f"Settings: {counts}. Spearman's rank correlation of a criterion with test accuracy, in the direction in which it is "
         f"meant to be better; regret is the accuracy lost, in points, by taking the setting that the criterion ranks first. "
@@ -198,10 +203,10 @@ def rank_correlation(a: Any, b: Any) -> float:
     return float(np.corrcoef(*ranks)[0, 1])
 
 
-def _stopping(found: dict[str, list[Record]]) -> list[dict[str, Any]]:
+def _stopping(recorded: dict[str, list[Record]]) -> list[dict[str, Any]]:
     """Mean accuracy after fixed numbers of steps, after the rule's (the next one measured), and at the best of each training."""
     rows = []
-    for dataset, done in found.items():
+    for dataset, done in recorded.items():
         by_run = [{m["steps"]: 100 * m["test_accuracy"] for m in record["result"]["measured"]} for record in done]
         stops = [_stop(record) for record in done]
         row: dict[str, Any] = {"dataset": TITLES[dataset]}
@@ -235,10 +240,10 @@ def _scatter(ax: Any, measured: list[dict[str, Any]]) -> None:
 
 
 def _run(dataset: str, given: dict[str, Any], seed: int) -> Run:
-    paper = classification_run("cca-ssg", dataset, seed)
+    paper = classification_run(OURS, dataset, seed)
     return {
         "task": "label-free",
-        "method": "cca-ssg",
+        "method": OURS,
         "dataset": dataset,
         "settings": given,
         "steps": list(STEPS),
@@ -248,11 +253,15 @@ def _run(dataset: str, given: dict[str, Any], seed: int) -> Run:
     }
 
 
-EXPERIMENT = Experiment(
+STUDY = Experiment(
     title="Criteria without labels: rank correlation with accuracy, regret, and when to stop",
     datasets=("cora", "citeseer", "pubmed", "computers", "photo", "cs", "physics"),
-    runs=runs,
+    cells=cells,
     draw=draw,
     n_seeds=1,
     quick_seeds=1,
+    tasks="studies.label_free",
 )
+
+if __name__ == "__main__":
+    run_study("label-free", STUDY)

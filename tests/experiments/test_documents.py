@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ccassg.experiments import EXPERIMENTS
-from ccassg.experiments.output import provenance_line, renew_findings, replace_block, write
+from ccassg.experiments.documents import provenance_line, renew_findings, replace_block, write
 from ccassg.experiments.records import Records
 
 

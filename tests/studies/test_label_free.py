@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from ccassg.criteria import CRITERIA
 from ccassg.datasets import stochastic_block_graph
 from ccassg.estimator import CCASSG
-from ccassg.experiments import EXPERIMENTS, label_free
-from ccassg.experiments.label_free import combined_regret, rank_correlation
-from ccassg.graph.dataset import random_split
+from studies import label_free
+from studies.criteria import CRITERIA
+from studies.label_free import combined_regret, rank_correlation
 
 
 def test_at_least_sixty_different_settings_per_dataset():
@@ -16,8 +15,7 @@ def test_at_least_sixty_different_settings_per_dataset():
     assert len({str(sorted(given.items())) for given in tried}) == len(tried)
     assert len(tried) * len(label_free.STEPS) >= 60
     assert {given["encoder"] for given in tried} == {"gcn", "mlp"}
-    experiment = EXPERIMENTS["label-free"]
-    assert len(experiment.datasets) == 7
+    assert len(label_free.STUDY.datasets) == 7
 
 
 @pytest.mark.parametrize("encoder", ["gcn", "mlp"])
@@ -25,7 +23,7 @@ def test_measuring_leaves_training_as_it_is(encoder):
     data = stochastic_block_graph(120, 3, 6, 0.9, 20, seed=0)
     given = {"encoder": encoder, "hidden_dim": 8, "embedding_dim": 6, "loss_nodes": 60}
     run = {"settings": given, "steps": [2, 5], "probe": {"epochs": 20}, "seed": 0}
-    found = label_free.measure(run, data, random_split(data.y, 0))
+    found = label_free.judge_along_training(run | {"splits": [{"kind": "random", "seed": 0}]}, data)
     assert found["loss"] == pytest.approx(
         CCASSG(**given, n_steps=5, random_state=0).fit(data.graph).history_["loss"], abs=1e-5
     )

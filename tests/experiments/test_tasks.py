@@ -1,13 +1,12 @@
-import json
-import subprocess
-import sys
+"""What a run of each task comes to."""
 
 import pytest
 import torch
 
 from ccassg.datasets import stochastic_block_graph
-from ccassg.experiments import tasks, worker
-from ccassg.experiments.experiment import classification_run, settings
+from ccassg.experiments import execute as module
+from ccassg.experiments.execute import execute
+from ccassg.experiments.runs import OURS, classification_run, method_settings
 
 WIDTHS = {"hidden_dim": 8, "embedding_dim": 8, "n_steps": 2}
 
@@ -17,21 +16,6 @@ def same_threads():
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
-
-
-def test_a_run_says_what_came_out_and_where():
-    run = classification_run("cca-ssg", "cora", 3, changes=WIDTHS) | {"probe": {"epochs": 200, "learning_rate": 0.1}}
-    record = worker.execute(run, threads=1)
-    assert record["run"] == run
-    result = record["result"]
-    assert 0.3 < result["test_accuracy"][0] < 0.9
-    assert 1 <= result["probe_epoch"][0] <= 200
-    assert result["n_parameters"] == 1433 * 8 + 8 + 8 * 8 + 8
-    assert result["memory_before_fit_bytes"] <= result["peak_memory_fit_bytes"] <= record["peak_memory_bytes"]
-    assert set(record["seconds"]) == {"fit", "embed", "probe", "total"}
-    assert record["versions"]["torch"]
-    assert record["machine"]["threads"] == 1
-    assert worker.execute(run, threads=1)["result"]["test_accuracy"] == result["test_accuracy"]
 
 
 def test_classifiers_choose_on_validation_and_see_no_test_label(monkeypatch):
@@ -47,32 +31,29 @@ def test_classifiers_choose_on_validation_and_see_no_test_label(monkeypatch):
         return fit(self, graph, y, validation=validation)
 
     monkeypatch.setattr(LabelPropagation, "fit", spy)
-    record = worker.execute(run)
+    record = execute(run)
     assert (seen["y"] >= 0).sum() == 640
     assert len(seen["validation"]) == 500
     assert 0.6 < record["result"]["test_accuracy"][0] < 0.8
-    worker.execute(run | {"details": {"choose": "last"}})
-    assert (seen["y"] >= 0).sum() == 140  # what chooses nothing is not trained on either
-    assert seen["validation"] is None
 
 
 def test_several_label_rates_share_one_embedding():
     splits = [{"label_rate": rate, "seed": 1} for rate in (0.01, 0.05)]
     run = classification_run("cca-ssg", "cora", 1, changes=WIDTHS, splits=splits) | {"probe": {"epochs": 5}}
-    assert len(worker.execute(run)["result"]["test_accuracy"]) == 2
+    assert len(execute(run)["result"]["test_accuracy"]) == 2
 
 
 @pytest.fixture
 def small(monkeypatch):
     """A little graph in the place of Cora."""
     data = stochastic_block_graph(300, n_features=32, sparse_features=True)
-    monkeypatch.setattr(tasks, "load_dataset", lambda name, data_dir: data)
+    monkeypatch.setattr(module, "load_dataset", lambda name, data_dir: data)
 
 
 def test_correlation_of_features_and_embedding(small):
     run = {"task": "correlation", "dataset": "cora", "n_columns": 16, "seed": 0}
-    raw = worker.execute(run | {"method": "raw-features", "settings": {}})["result"]
-    own = worker.execute(run | {"method": "cca-ssg", "settings": settings("cora", **WIDTHS)})["result"]
+    raw = execute(run | {"method": "raw-features", "settings": {}})["result"]
+    own = execute(run | {"method": "cca-ssg", "settings": method_settings(OURS, "cora") | WIDTHS})["result"]
     assert (raw["n_columns"], own["n_columns"]) == (32, 8)
     assert raw["matrix"]["shape"] == [16, 16]
     assert raw["off_diagonal_correlation"] < own["off_diagonal_correlation"]
@@ -80,8 +61,8 @@ def test_correlation_of_features_and_embedding(small):
 
 def test_information_along_training(small):
     run = {"task": "information", "dataset": "cora", "method": "cca-ssg", "seed": 0}
-    run |= {"settings": settings("cora", **WIDTHS), "steps": [0, 1, 3], "n_views": 2, "beta": 0.5}
-    snapshots = worker.execute(run)["result"]["snapshots"]
+    run |= {"settings": method_settings(OURS, "cora") | WIDTHS, "steps": [0, 1, 3], "n_views": 2, "beta": 0.5}
+    snapshots = execute(run)["result"]["snapshots"]
     assert [s["step"] for s in snapshots] == [0, 1, 3]
     for s in snapshots:
         assert s["mutual_information"] == pytest.approx(s["entropy"] - s["conditional_entropy"])
@@ -100,21 +81,8 @@ def test_information_along_training(small):
 )
 def test_collapse_happens_where_it_should(case, rank, spread):
     given = {"n_steps": 150, "learning_rate": 3e-2, "noise": 0.5}
-    result = worker.execute({"task": "collapse", "dataset": "toy", "case": case, "settings": given, "seed": 0})[
-        "result"
-    ]
+    result = execute({"task": "collapse", "dataset": "toy", "case": case, "settings": given, "seed": 0})["result"]
     measures = result["measures"]
     assert rank[0] <= measures["effective_rank"] <= rank[1]
     assert spread[0] <= measures["spread"] <= spread[1]
     assert len(result["points"]) == len(result["classes"]) == 300
-
-
-def test_a_worker_ends_when_nobody_waits():
-    settings_ = {"n_steps": 10**9, "learning_rate": 1e-3, "noise": 0.5}
-    run = {"task": "collapse", "dataset": "toy", "case": "invariance", "settings": settings_, "seed": 0}
-    command = [sys.executable, "-m", "ccassg.experiments.worker"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        process.stdin.write(json.dumps({"run": run, "data_dir": None, "threads": 1}) + "\n")
-        process.stdin.close()
-        assert process.wait(timeout=120) == 1
-        assert process.stdout.read() == ""

@@ -1,8 +1,13 @@
-import numpy as np
+"""The large synthetic graph, end to end."""
 
-from ccassg.bench import scale as module
-from ccassg.bench.scale import Scale, run_scale, write_synthetic
+import json
+
+import numpy as np
+import torch
+
 from ccassg.io.store import open_store
+from studies import scale as module
+from studies.scale import Scale, main, run_scale, write_synthetic
 
 SMALL = Scale(
     n_nodes=600, n_edges=6000, n_features=12, n_classes=3, n_nuisance=2, trace=2.0, n_steps=3, batch_nodes=100,
@@ -39,3 +44,21 @@ def test_every_stage_is_recorded(tmp_path):
     assert result["store_bytes"]["features.npy"] > 600 * 12 * 4
     assert len(lines) == len(result["stages"]) + 1
     assert list(tmp_path.iterdir()) == []  # nothing is left behind
+
+
+def test_the_command_keeps_and_draws_its_figures(tmp_path, capsys):
+    record, document = tmp_path / "scale.json", tmp_path / "large.md"
+    document.write_text("<!-- begin: bench-scale -->\n<!-- end: bench-scale -->\n")
+    before = torch.get_num_threads()
+    main(nodes=3000, threads=1, json_file=record)
+    torch.set_num_threads(before)
+    assert "untrained" in capsys.readouterr().out
+    result = json.loads(record.read_text())
+    assert result["scale"]["n_nodes"] == 3000
+    assert result["scale"]["n_edges"] == round(61_859_140 * 3000 / 2_449_029)
+    assert result["provenance"]["versions"]["torch"]
+    main(json_file=record, docs=document, draw_only=True)
+    text = document.read_text()
+    assert f"raw features {100 * result['accuracy']['raw features']:.1f} %, trained" in text
+    assert f"3,000 nodes, {result['stored_edges']:,} stored edges" in text
+    assert "| embed untrained |" in text

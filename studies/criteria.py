@@ -15,7 +15,8 @@ from ccassg.evaluate.diagnostics import alignment, effective_rank, off_diagonal_
 from ccassg.graph import Array, Graph
 from ccassg.model import augment
 from ccassg.model.encoder import Encoder
-from ccassg.training import loop
+from ccassg.training.embedding import embed
+from ccassg.training.rows import feature_tensor
 
 # Name: 1 if higher is meant to be better, -1 if lower.
 CRITERIA: dict[str, int] = {
@@ -38,7 +39,7 @@ def criteria_of(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, f
     ``agreement`` and ``alignment`` compare two views that share no feature column and, in part, no edge; ``smoothness`` is
     the correlation of the embeddings of neighbours, 0 for strangers.
     """
-    z = loop.embed(encoder, graph).cpu().numpy()
+    z = embed(encoder, graph).cpu().numpy()
     first, second = apart(encoder, graph, seed=seed)
     return {
         "agreement": agreement(first, second),
@@ -53,15 +54,15 @@ def criteria_of(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, f
 @torch.no_grad()
 def apart(encoder: Encoder, graph: Graph, *, seed: int = 0) -> tuple[Array, Array]:
     """Embeddings of two views: each half of the columns in one of them, each edge in either with probability one half."""
-    device = encoder.weights[0].device
+    device = next(encoder.parameters()).device
     encoder.eval()
-    features = loop.feature_tensor(graph, device)
-    edges = augment.edge_structure(graph, device=device) if encoder.propagate else None
+    features = feature_tensor(graph, device)
+    edges = augment.edge_structure(graph, device=device) if encoder.n_hops else None
     kept = torch.zeros(graph.n_features, dtype=torch.bool, device=device)
     kept[torch.randperm(graph.n_features, generator=torch.Generator().manual_seed(seed))[::2].to(device)] = True
     made = []
     for view, columns in enumerate((kept, ~kept)):
-        a = None if edges is None else augment.drop_edges(edges, 0.5, seed=seed, step=0, view=view)[0]
+        a = None if edges is None else augment.drop_edges(edges, 0.5, seed=seed, step=0, view=view)
         made.append(encoder(features, a, keep_columns=columns).cpu().numpy())
     return made[0], made[1]
 

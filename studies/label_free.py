@@ -24,9 +24,9 @@ from ccassg.experiments.records import Record, Run
 from ccassg.experiments.runs import OURS, classification_run
 from ccassg.experiments.tasks import split_of
 from ccassg.graph import Dataset
-from ccassg.model.loss import Terms
 from ccassg.report import style
 from ccassg.training import loop
+from ccassg.training.embedding import embed
 from ccassg.training.stopping import stop_step
 from studies import criteria
 from studies.command import run_study
@@ -81,18 +81,15 @@ def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
     split = split_of(data, run["splits"][0])
     model = CCASSG(**run["settings"], n_steps=max(run["steps"]), random_state=run["seed"])
     settings, encoder = model.prepare(data.graph)
+    (tower,) = encoder
     found: list[dict[str, Any]] = []
 
-    def on_step(step: int, terms: Terms, total: int) -> None:
+    def on_step(step: int, losses: dict[str, float], total: int) -> None:
         if step + 1 not in run["steps"]:
             return
-        z = loop.embed(encoder, data.graph).cpu().numpy()
+        z = embed(encoder, data.graph).cpu().numpy()
         scores = linear_probe(z, data.y, split, seeds=run["seed"], **run["probe"])
-        values = criteria.criteria_of(encoder, data.graph) | {
-            "loss": float(terms.loss),
-            "invariance": float(terms.invariance),
-            "decorrelation": float(terms.decorrelation),
-        }
+        values = criteria.criteria_of(encoder, data.graph) | losses
         found.append(
             {
                 "steps": step + 1,
@@ -103,7 +100,7 @@ def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
         )
         encoder.train()  # measuring has put it into evaluation mode
 
-    history = loop.train(encoder, data.graph, settings, on_step=on_step)
+    history = loop.train(tower, data.graph, settings, on_step=on_step)
     return {"measured": found, "loss": [round(value, 5) for value in history.loss]}
 
 

@@ -16,8 +16,9 @@ from ccassg.io.store import open_store
 from ccassg.model.presets import PRESETS
 from ccassg.provenance import peak_memory
 from ccassg.training import distributed
-from ccassg.training.loop import Views
+from ccassg.training.shards import ShardViews
 from ccassg.training.step import ExactStep
+from ccassg.training.views import Views
 
 WIDTH = 128
 
@@ -28,14 +29,14 @@ def main(folder: Path, n_steps: int) -> None:
         ranks = distributed.active()
         graph = open_store(folder / "store").graph
         settings = PRESETS["cora"] | {"hidden_dim": WIDTH, "embedding_dim": WIDTH}
-        run, encoder = CCASSG(**settings, random_state=0).prepare(graph)
+        run, (tower,) = CCASSG(**settings, random_state=0).prepare(graph)
         if ranks is None:
-            views: Callable[[int], Any] = Views(graph, encoder, run, torch.device("cpu"))
-            compute = ExactStep(encoder, run.objective)
+            views: Callable[[int], Any] = Views(graph, tower, run)
+            compute = ExactStep(tower, run.objective)
         else:
-            views = shard = distributed.ShardViews(graph, encoder, run, ranks)
-            compute = ExactStep(encoder, run.objective, total=ranks.total, exchange=shard.exchange)
-        optimizer = torch.optim.Adam(encoder.parameters(), lr=run.learning_rate, fused=True)
+            views = shard = ShardViews(graph, tower, run, ranks)
+            compute = ExactStep(tower, run.objective, total=ranks.total, exchange=shard.exchange)
+        optimizer = torch.optim.Adam(tower.parameters(), lr=run.learning_rate, fused=True)
         before, started = 0 if ranks is None else ranks.n_bytes, time.perf_counter()
         losses = []
         for step in range(n_steps):

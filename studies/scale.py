@@ -30,7 +30,7 @@ from ccassg.graph import Array, Dataset, Split
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import StoreWriter
 from ccassg.report.tables import to_markdown
-from ccassg.training.blocks import embed_blocks
+from ccassg.training.embedding import embed_blocks
 from studies.command import Docs, DrawOnly, run_benchmark
 
 CHUNK = 2**22

@@ -19,7 +19,7 @@ from ccassg.experiments.tasks import make_model, score_classifier, score_embedde
 from ccassg.graph import Dataset, Graph
 from ccassg.model.encoder import Encoder
 from ccassg.systems import METHODS
-from ccassg.training.loop import Settings
+from ccassg.training.settings import Settings
 
 
 class OtherStart(CCASSG):
@@ -31,7 +31,7 @@ class OtherStart(CCASSG):
         """As `CCASSG.prepare`, with the weights drawn anew."""
         settings, encoder = super().prepare(graph, has_edges=has_edges)
         generator = torch.Generator().manual_seed(settings.seed)
-        for weight in encoder.weights:
+        for weight in (weight for tower in encoder for weight in tower.weights):
             if self.start == "he":
                 torch.nn.init.kaiming_uniform_(weight.data.T, nonlinearity="relu", generator=generator)
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from sklearn.base import clone
 from ccassg import as_graph, linear_probe
 from ccassg.datasets import stochastic_block_graph
 from ccassg.graph import Dataset, Graph
+from ccassg.system import System
 from ccassg.systems import METHODS, get_class, load, make, presets
 
 # Small and short, so that the whole contract takes seconds; never weaker in kind.
@@ -95,7 +98,7 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def output(name: str, model: Any, graph: Graph) -> np.ndarray:
+def output(name: str, model: Any, graph: Graph | Dataset) -> np.ndarray:
     result: np.ndarray = model.transform(graph) if name in EMBEDDERS else model.predict_proba(graph)
     return result
 
@@ -154,6 +157,58 @@ def test_save_and_load(name: str, small: Dataset, tmp_path: Path) -> None:
     assert again.history_ == model.history_
     if name in CLASSIFIERS:
         assert np.array_equal(again.predict(small.graph), model.predict(small.graph))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_a_system_says_of_itself(name: str) -> None:
+    cls = get_class(name)
+    assert issubclass(cls, System)
+    assert cls.kind == METHODS[name].kind
+    assert hasattr(cls, "transform" if cls.kind == "embedder" else "predict")
+    taken = {method: set(inspect.signature(getattr(cls, method)).parameters) for method in ("fit", "load", "save")}
+    assert {"X", "y", "on_step"} <= taken["fit"]
+    assert ("checkpoint" in taken["fit"]) == ("checkpoint_every" in taken["fit"]) == cls.resumable
+    if cls.kind == "embedder":
+        assert ("out" in inspect.signature(cls.transform).parameters) == cls.embeds_in_blocks
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_step_is_reported_alike(name: str, small: Dataset) -> None:
+    model, seen = quick(name), []
+    labels = () if name in EMBEDDERS else (known(small),)
+    model.fit(small.graph, *labels, on_step=lambda *given: seen.append(given))
+    n_steps = model.get_params().get("n_steps", 0)
+    assert [step for step, _, _ in seen] == list(range(n_steps))
+    assert {total for _, _, total in seen} <= {n_steps}
+    for step, losses, _ in seen:
+        assert losses == {part: values[step] for part, values in model.history_.items()}
+        assert {type(value) for value in losses.values()} == {float}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_dataset_is_known_again_by_its_names(name: str, small: Dataset, tmp_path: Path) -> None:
+    named = dataclasses.replace(small, feature_names=tuple(f"f{i}" for i in range(12)))
+    order = np.random.default_rng(0).permutation(12)
+    shuffled = dataclasses.replace(
+        named,
+        graph=small.graph.with_features(small.graph.features[:, order]),
+        feature_names=tuple(f"f{i}" for i in order),
+    )
+    labels = () if name in EMBEDDERS else (known(small),)
+    model = quick(name).fit(named, *labels)
+    assert np.array_equal(output(name, model, named), output(name, fitted(name, small), small.graph))
+    model.save(tmp_path)
+    for each in (model, load(tmp_path)):
+        assert each.feature_names_in_.tolist() == list(named.feature_names)
+        assert each.n_features_in_ == 12
+        assert each.scaling_ is None
+        assert np.array_equal(output(name, each, shuffled), output(name, model, named))
+        if each.needs_features:
+            with pytest.raises(
+                ValueError, match="lacks 12 of the 12 features used in training, first 'f0', 'f1', 'f2'"
+            ):
+                output(name, each, dataclasses.replace(named, feature_names=tuple("abcdefghijkl")))
+    assert not hasattr(model.fit(small.graph, *labels), "feature_names_in_")
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -62,9 +62,9 @@ def user_folder(tmp_path, monkeypatch):
     choose = choice.choose
 
     def small(graph, parameters, *, has_edges):
-        chosen, reasons = choose(graph, parameters, has_edges=has_edges)
+        chosen, reasons, weights = choose(graph, parameters, has_edges=has_edges)
         limits = {"n_steps": 2, "hidden_dim": 16, "embedding_dim": 16}
-        return chosen | {name: min(chosen[name], limit) for name, limit in limits.items()}, reasons
+        return chosen | {name: min(chosen[name], limit) for name, limit in limits.items()}, reasons, weights
 
     monkeypatch.setattr(choice, "choose", small)
     monkeypatch.chdir(tmp_path)

@@ -21,6 +21,7 @@ LAYERS = {
     "training": 2,
     "defaults": 3,
     "parameters": 4,
+    "system": 4,
     "model_file": 4,
     "estimator": 4,
     "node_embedder": 4,

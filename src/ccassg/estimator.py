@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
 
-from ccassg import model_file, parameters
+from ccassg import parameters
 from ccassg.defaults import choice, towers
-from ccassg.graph import Graph, as_graph
-from ccassg.model.encoder import Joined
-from ccassg.model.loss import Terms
+from ccassg.graph import Dataset, FeatureSpace, Graph
+from ccassg.model.encoder import Encoder, Tower
 from ccassg.model.presets import FAST, PRESETS
-from ccassg.training import loop
-from ccassg.training.blocks import embed_blocks
+from ccassg.system import System, with_weights
+from ccassg.training.embedding import embed, embed_blocks
+from ccassg.training.settings import Augmentation, OnStep, Settings
 
 Auto = Literal["auto"]
 Rate = float | tuple[float, float]
 
 
-class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     """Node embeddings by CCA-SSG (Zhang et al., NeurIPS 2021).
 
     Two random views of the graph go through one encoder; the loss correlates the views and decorrelates the dimensions:
@@ -80,7 +82,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    encoder_ : Encoder or Joined
+    encoder_ : Encoder
         The trained encoder.
     history_ : dict of lists
         ``loss``, ``invariance`` and ``decorrelation`` of every step, summed over the parts of a joined encoder.
@@ -88,8 +90,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The value in effect of every parameter; ``reasons_`` says why the automatic ones were chosen.
     n_parameters_ : int
         Size of the model.
-    n_features_in_ : int
-        Number of feature columns seen in `fit`.
+    n_features_in_, feature_names_in_, scaling_
+        Number, names (where they have any) and scaling (or None) of the feature columns seen in `fit`.
     fit_seconds_ : float
         Time that training took.
 
@@ -106,69 +108,42 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     True
     """
 
-    # How the method compares (Table 1 of the paper; see `ccassg.systems.base`).
+    # How the method compares (Table 1 of the paper), and what it can do that others cannot; see `System`.
     target: ClassVar[str] = "F-F"
-    mi_estimator: ClassVar[bool] = False
-    projector: ClassVar[bool] = False
-    asymmetric: ClassVar[bool] = False
-    negatives: ClassVar[bool] = False
     space: ClassVar[str] = "O(D^2)"
+    resumable: ClassVar[bool] = True
+    embeds_in_blocks: ClassVar[bool] = True
     # Part of a recorded run, so that a variation gets a record of its own; later parameters are not, so that records stay valid.
     recorded_parameters: ClassVar[tuple[str, ...] | None] = (
         "encoder", "n_layers", "hidden_dim", "embedding_dim", "decorrelation", "edge_drop_rate", "feature_mask_rate", "n_steps",
         "learning_rate", "weight_decay", "drop_both_directions", "loss_nodes", "invariance",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        *,
-        encoder: Literal["auto", "gcn", "mlp", "joined"] = "auto",
-        n_layers: int | Auto = "auto",
-        hidden_dim: int | Auto = "auto",
-        embedding_dim: int | Auto = "auto",
-        own_share: float | Auto = "auto",
-        n_hops: int | Auto = "auto",
-        decorrelation: float | Auto = "auto",
-        edge_drop_rate: Rate | Auto = "auto",
-        feature_mask_rate: Rate | Auto = "auto",
-        n_steps: int | Auto = "auto",
-        early_stopping: bool = False,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        drop_both_directions: bool = False,
-        loss_nodes: int | None = None,
-        batch_nodes: int | None = None,
-        max_neighbors: int | None = None,
-        augmentations: tuple[loop.Augmentation, ...] = (),
-        invariance: float = 1.0,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None:
-        self.encoder = encoder
-        self.n_layers = n_layers
-        self.hidden_dim = hidden_dim
-        self.embedding_dim = embedding_dim
-        self.own_share = own_share
-        self.n_hops = n_hops
-        self.decorrelation = decorrelation
-        self.edge_drop_rate = edge_drop_rate
-        self.feature_mask_rate = feature_mask_rate
-        self.n_steps = n_steps
-        self.early_stopping = early_stopping
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.drop_both_directions = drop_both_directions
-        self.loss_nodes = loss_nodes
-        self.batch_nodes = batch_nodes
-        self.max_neighbors = max_neighbors
-        self.augmentations = augmentations
-        self.invariance = invariance
-        self.random_state = random_state
-        self.device = device
+    encoder: Literal["auto", "gcn", "mlp", "joined"] = "auto"
+    n_layers: int | Auto = "auto"
+    hidden_dim: int | Auto = "auto"
+    embedding_dim: int | Auto = "auto"
+    own_share: float | Auto = "auto"
+    n_hops: int | Auto = "auto"
+    decorrelation: float | Auto = "auto"
+    edge_drop_rate: Rate | Auto = "auto"
+    feature_mask_rate: Rate | Auto = "auto"
+    n_steps: int | Auto = "auto"
+    early_stopping: bool = False
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    drop_both_directions: bool = False
+    loss_nodes: int | None = None
+    batch_nodes: int | None = None
+    max_neighbors: int | None = None
+    augmentations: tuple[Augmentation, ...] = ()
+    invariance: float = 1.0
+    random_state: Any = None
+    device: str = "cpu"
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """The paper's settings for one of its datasets; ``changes`` override single parameters.
+        """Return the paper's settings for one of its datasets; ``changes`` override single parameters.
 
         ``"cora-fast"`` and so on name the quickest variant that keeps the accuracy (see ``loss_nodes``).
         """
@@ -184,120 +159,145 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         *,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 50,
-        on_step: Callable[[int, Terms, int], None] | None = None,
+        on_step: OnStep | None = None,
     ) -> Self:
         """Train the encoder.
 
         Parameters
         ----------
-        X : Graph, anything `as_graph` takes with features, or a feature matrix (n, n_features)
-            A plain matrix has no edges: the encoder is then an MLP and the only augmentation is masking.
+        X : Dataset, Graph, anything `as_graph` takes with features, or a feature matrix (n, n_features)
+            The names and the scaling in a dataset are kept, and new data are brought to the same form. A plain matrix has no
+            edges: the encoder is then an MLP and the only augmentation is masking.
         y
             Ignored.
         checkpoint : path, optional
             File to save the run in now and then, and to continue it from.
         checkpoint_every : int
             Steps between two saves.
-        on_step : function of (step, terms, n_steps), optional
-            Called after every step.
+        on_step : function of (step, losses, n_steps), optional
+            Called after every step; ``losses`` are ``loss``, ``invariance`` and ``decorrelation`` as floats by name.
         """
         graph = self._input(X, reset=True)
         start = time.perf_counter()
-        settings, encoder = self.prepare(graph, has_edges=not self._plain(X))
+        settings, encoder = self.prepare(graph)
         given: dict[str, Any] = {
             "checkpoint_path": None if checkpoint is None else Path(checkpoint),
             "checkpoint_every": checkpoint_every,
             "on_step": on_step,
         }
-        if isinstance(encoder, Joined):
-            share, n_hops = self.settings_["own_share"], self.settings_["n_hops"]
-            history = towers.train_parts(encoder, graph, settings, share, n_hops, **given)
-        else:
-            history = loop.train(encoder, graph, settings, **given)
+        history = towers.train_towers(encoder, graph, settings, self._tower_weights, **given)
         self.fit_seconds_ = time.perf_counter() - start
         self.encoder_ = encoder
-        self.history_ = {
-            "loss": history.loss,
-            "invariance": history.invariance,
-            "decorrelation": history.decorrelation,
-        }
-        self.n_parameters_ = encoder.n_parameters
-        self.n_features_in_ = graph.n_features
+        self.history_ = asdict(history)
         return self
 
-    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[loop.Settings, Any]:
+    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[Settings, Encoder]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
-        seed = parameters.seed_of(self.random_state)
+        self.seed_ = parameters.seed_of(self.random_state)
         device = parameters.device_of(self.device)
-        chosen, reasons = choice.choose(graph, self.get_params(deep=False), has_edges=has_edges)
-        settings = parameters.check(chosen, graph, seed)
-        self.settings_, self.reasons_ = chosen | {"random_state": seed}, reasons
-        return settings, parameters.build(chosen, graph, seed).to(device)
+        chosen, reasons, self._tower_weights = choice.choose(graph, self.get_params(deep=False), has_edges=has_edges)
+        settings = parameters.settings(chosen, graph, self.seed_)
+        self.settings_, self.reasons_ = chosen | {"random_state": self.seed_}, reasons
+        return settings, parameters.build(chosen, self._tower_weights, graph, self.seed_).to(device)
 
     def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
 
-        With ``out``, a ``.npy`` file to make, the embedding is computed in blocks and comes back memory-mapped: for graphs
-        whose activations do not fit into memory.
+        The columns of a `Dataset` are brought to the order and the scale of training. With ``out``, a ``.npy`` file to make, the
+        embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory.
         """
         check_is_fitted(self)
         graph = self._input(X, reset=False)
         if out is not None:
             return embed_blocks(self.encoder_, graph, out)
-        return loop.embed(self.encoder_, graph).cpu().numpy()
+        return embed(self.encoder_, graph).cpu().numpy()
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float32]:
         """Train on a graph and embed it."""
         return self.fit(X, y, **fit_params).transform(X)
 
-    def save(self, folder: str | Path) -> None:
-        """Write ``model.safetensors``, ``config.json`` and a model card into ``folder``."""
-        check_is_fitted(self)
-        model_file.save(Path(folder), self)
-
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> Self:
-        """Read a saved model; it gives the same embeddings bit for bit."""
-        saved = model_file.load(Path(folder))
-        unknown = set(saved.parameters) - set(cls._get_param_names())
-        if unknown:
-            raise ValueError(f"{folder} names settings that CCASSG does not have: {', '.join(sorted(unknown))}")
-        model = cls(**(saved.parameters | {"device": device}))
-        encoder = model_file.restore(saved)
-        model.encoder_ = encoder.to(parameters.device_of(device)).eval()
-        model.history_ = saved.history
-        model.settings_, model.reasons_ = saved.settings, saved.reasons
-        model.n_parameters_ = encoder.n_parameters
-        model.n_features_in_ = saved.shapes[0].dims[0]
-        model.fit_seconds_ = saved.fit_seconds
+        """Read what ``save`` wrote; it gives the same embeddings bit for bit."""
+        model = super().load(folder)
+        model.device = device
+        model.encoder_.to(parameters.device_of(device))
         return model
+
+    @property
+    def n_parameters_(self) -> int:
+        """Size of the model."""
+        return int(self.encoder_.n_parameters)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.encoder_.dims[-1])
 
-    @staticmethod
-    def _plain(X: Any) -> bool:
-        """Whether X is a feature matrix (or table) rather than a graph."""
-        return not (isinstance(X, (Graph, tuple)) or hasattr(X, "edge_index") or hasattr(X, "is_multigraph"))
-
     def _input(self, X: Any, *, reset: bool) -> Graph:
-        if self._plain(X):
-            X = validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2 if reset else 1
-            )
-            n = X.shape[0]
-            X = sp.csr_array(X) if sp.issparse(X) else X
-            return Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), features=X)
-        graph = as_graph(X, need_features=True)
-        if not reset and graph.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {graph.n_features} features, but CCASSG is expecting {self.n_features_in_} features as input"
-            )
-        return graph
+        if not _is_matrix(X):
+            return super()._input(X, reset=reset)
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2 if reset else 1
+        )
+        n, n_features = X.shape
+        if reset:
+            names = tuple(getattr(self, "feature_names_in_", ()))
+            self.features_ = FeatureSpace(n_features, names or None)
+        X = sp.csr_array(X) if sp.issparse(X) else X
+        return Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), features=X)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        # Functions cannot be saved, and a device belongs to the machine.
+        given = super()._saved_parameters()
+        return {name: value for name, value in given.items() if name not in ("augmentations", "device")}
+
+    def _state(self) -> dict[str, Any]:
+        settings = {name: value for name, value in self.settings_.items() if name != "augmentations"}
+        settings["device"] = str(settings["device"])
+        return {"settings": settings, "reasons": self.reasons_, "towers": _shapes_of(self.encoder_)}
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return dict(self.encoder_.state_dict())
+
+    def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        self.settings_ = dict(state["settings"])
+        self.reasons_ = [str(reason) for reason in state["reasons"]]
+        self.encoder_ = with_weights(lambda: _of_shapes(state["towers"]), tensors)
+        if {tower.dims[0] for tower in self.encoder_} != {self.n_features_in_}:
+            raise ValueError(f"the encoder does not take {self.n_features_in_} features")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def _is_matrix(X: Any) -> bool:
+    """Whether X is a feature matrix (or table) rather than a graph."""
+    return not (isinstance(X, (Dataset, Graph, tuple)) or hasattr(X, "edge_index") or hasattr(X, "is_multigraph"))
+
+
+def _shapes_of(encoder: Encoder) -> list[dict[str, Any]]:
+    """Return what the towers of an encoder are, apart from their weights."""
+    return [
+        {
+            "dims": list(tower.dims),
+            "propagate": tower.propagate,
+            "batch_norm": len(tower.norms) > 0,
+            "extra_hops": tower.extra_hops,
+        }
+        for tower in encoder
+    ]
+
+
+def _of_shapes(shapes: list[dict[str, Any]]) -> Encoder:
+    """Return an encoder with towers of these shapes, from a file that anyone may have written."""
+    made = []
+    for shape in shapes:
+        dims, extra_hops = [int(width) for width in shape["dims"]], int(shape["extra_hops"])
+        if len(dims) < 2 or not 0 <= extra_hops <= parameters.MAX_HOPS:
+            raise ValueError(f"there is no tower with dims {dims} and extra_hops {extra_hops}")
+        propagate, batch_norm = bool(shape["propagate"]), bool(shape["batch_norm"])
+        made.append(Tower(dims, propagate=propagate, batch_norm=batch_norm, extra_hops=extra_hops))
+    return Encoder(made)

@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 
 from ccassg.datasets import DATASETS, load_dataset
-from ccassg.estimator import CCASSG
 from ccassg.evaluate.probe import linear_probe
-from ccassg.graph import Array, Dataset, Graph
-from ccassg.graph.scaling import Scaling, check_scaling
+from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
 from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
 from ccassg.io.labelled import EMBEDDING, NODES
@@ -52,7 +50,7 @@ class Run:
         The name of the dataset, if it is one.
     graph : dict
         Counts of nodes, edges and features.
-    notes, class_names, feature_names, scaling, structural
+    notes, class_names, feature_names
         As in `Dataset`.
     provenance : dict
         Seed, time, memory, versions, commit and machine.
@@ -65,8 +63,6 @@ class Run:
     notes: tuple[str, ...] = ()
     class_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
-    scaling: Scaling | None = None
-    structural: bool = False
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def labels(self) -> list[str | None] | None:
@@ -112,9 +108,7 @@ def _write_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str
         "dataset": data.name,
         "graph": data.graph.counts(),
         "notes": list(data.notes),
-        "structural": data.structural,
         "feature_names": None if data.feature_names is None else list(data.feature_names),
-        "scaling": None if data.scaling is None else data.scaling._asdict(),
         "class_names": None if data.class_names is None else list(data.class_names),
         "provenance": provenance,
     }
@@ -138,9 +132,7 @@ def read_run(folder: Path) -> Run:
             if kind is list and not all(isinstance(text, str) for text in value):
                 raise TypeError(f"{key} must hold text only")
             given[key] = tuple(value) if kind is list else value
-        names = given.get("feature_names")
-        scaling = check_scaling(record.get("scaling"), None if names is None else len(names))
-        return Run(folder, scaling=scaling, structural=bool(record.get("structural")), **given)
+        return Run(folder, **given)
     except FileNotFoundError:
         raise ValueError(
             f"{folder} holds no run ({RUN} is not there); make one with: ccassg fit GRAPH -o {folder}"
@@ -150,17 +142,17 @@ def read_run(folder: Path) -> Run:
 
 
 @contextmanager
-def embedding(model: Any, graph: Graph, folder: Path) -> Iterator[Array]:
+def embedding(model: Any, data: Dataset, folder: Path) -> Iterator[Array]:
     """Give a model's embedding of a graph, for as long as the block lasts.
 
     That of a store is computed in blocks and lies in a temporary file in ``folder``, so that neither activations nor
-    embedding need fit into memory; systems other than CCA-SSG know no blocks and embed at once.
+    embedding need fit into memory; systems that know no blocks embed at once.
     """
-    if store_of(graph) is None or not isinstance(model, CCASSG):
-        yield model.transform(graph)
+    if store_of(data.graph) is None or not model.embeds_in_blocks:
+        yield model.transform(data)
         return
     with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
-        yield model.transform(graph, out=Path(name) / "embedding.npy")
+        yield model.transform(data, out=Path(name) / "embedding.npy")
 
 
 def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) -> ReportData:

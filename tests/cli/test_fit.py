@@ -1,11 +1,14 @@
 """From files to embeddings, as a new user would: fit, embed, evaluate, similar, report."""
 
+import dataclasses
 import json
+import warnings
 
 import numpy as np
 import pytest
 
 from ccassg.io.embeddings import read_embeddings
+from ccassg.io.graphs import read_graph
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +55,8 @@ def test_fit_writes_the_users_ids_in_the_users_order(model):
     assert z.shape == (60, 3)
     names = {path.name for path in model.iterdir()}
     assert names == {"model.safetensors", "config.json", "README.md", "embedding.parquet", "nodes.parquet", "run.json"}
+    assert json.loads((model / "config.json").read_text())["features"]["names"] == ["a", "b", "c"]
     record = json.loads((model / "run.json").read_text())
-    assert record["feature_names"] == ["a", "b", "c"]
     assert record["provenance"]["versions"]["torch"]
 
 
@@ -152,7 +155,9 @@ def test_a_large_store_is_read_against_its_hashes(program, stored, model, tmp_pa
 def test_a_store_remembers_that_its_features_were_made_from_the_edges(program, files, tmp_path):
     assert program("convert", files / "edges.csv", "-o", tmp_path / "s")[0] == 0
     assert program("fit", tmp_path / "s", "-o", tmp_path / "m", *QUICK)[0] == 0
-    assert json.loads((tmp_path / "m" / "run.json").read_text())["structural"]
+    from ccassg import CCASSG
+
+    assert CCASSG.load(tmp_path / "m").features_.structural
 
 
 def test_another_method_embeds_a_store_at_once(program, files, tmp_path):
@@ -184,7 +189,6 @@ def uneven(tmp_path, files):
 @pytest.mark.parametrize("through", ["table", "npy"])
 def test_scaled_features_are_scaled_alike_for_new_nodes(program, uneven, tmp_path, through):
     from ccassg import CCASSG
-    from ccassg.io.graphs import read_graph
 
     code, out, _ = program("fit", *uneven, "-o", tmp_path / "plain", *QUICK)
     assert code == 0
@@ -197,7 +201,7 @@ def test_scaled_features_are_scaled_alike_for_new_nodes(program, uneven, tmp_pat
     code, out, err = program("fit", *uneven, "--scale", "-o", tmp_path / "m", *QUICK)
     assert code == 0, err
     assert "one scale" not in out
-    record = json.loads((tmp_path / "m" / "run.json").read_text())
+    record = json.loads((tmp_path / "m" / "config.json").read_text())["features"]
     if through == "table":
         assert record["scaling"] == {name: list(part) for name, part in known.scaling._asdict().items()}
         assert record["scaling"]["deviations"][2:] == [1, 1]  # a category
@@ -236,17 +240,14 @@ def test_a_scaled_store_and_its_model(program, uneven, files, tmp_path):
 
 def test_a_forged_scaling_is_refused(program, uneven, tmp_path):
     assert program("fit", *uneven, "--scale", "-o", tmp_path / "m", *QUICK)[0] == 0
-    record = json.loads((tmp_path / "m" / "run.json").read_text())
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
     for means, sentence in (
-        (
-            [0, 0, 0, float("nan")],
-            "run.json cannot be read: scaling must hold finite numbers, got 'nan' among its means",
-        ),
-        ([0], "run.json cannot be read: scaling must hold 4 means, one per feature, got 1"),
+        ([0, 0, 0, float("nan")], "config.json is not a model's config (ValueError: scaling must hold finite numbers"),
+        ([0], "(ValueError: scaling must hold 4 means, one per feature, got 1)"),
         ([1e308] * 4, "must be finite 32-bit numbers"),
     ):
-        record["scaling"]["means"] = means
-        (tmp_path / "m" / "run.json").write_text(json.dumps(record))
+        config["features"]["scaling"]["means"] = means
+        (tmp_path / "m" / "config.json").write_text(json.dumps(config))
         code, _, err = program("embed", tmp_path / "m", *uneven, "-o", tmp_path / "z.parquet")
         assert code == 2
         assert sentence in err
@@ -258,6 +259,84 @@ def test_a_dataset_is_not_scaled(program, tmp_path):
     code, _, err = program("fit", "cora", "--scale", "-o", tmp_path / "m")
     assert code == 2
     assert "leave --scale out" in err
+
+
+HEAD, ROWS = "id,year,share,kind", ("x,2030,1,red", "y,2040,2,blue", "z,1990,0,red")
+TABLES = {
+    "the same columns": (HEAD, ROWS, None),
+    "another order": ("id,kind,share,year", ("x,red,1,2030", "y,blue,2,2040", "z,red,0,1990"), None),
+    "a column more": (HEAD + ",size", [row + ",7" for row in ROWS], None),
+    "a category less": (HEAD, ("x,2030,1,red", "y,2040,2,red", "z,1990,0,red"), None),
+    "a category more": (HEAD, ("x,2030,1,red", "y,2040,2,green", "z,1990,0,blue"), None),
+    "a column less": ("id,year,share", ("x,2030,1", "y,2040,2", "z,1990,0"), "lacks 2 of the 4 features used in training, first 'kind=blue', 'kind=red'; give the new nodes the same columns"),
+    "other columns": ("id,a,b", ("x,1,2", "y,1,2", "z,3,4"), "lacks 4 of the 4 features used in training, first 'year', 'share', 'kind=blue' and 1 more; give"),
+    "no features": (None, (), "the graph has no features, but the model was trained with 4; give those of its nodes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("method", ["cca-ssg", "propagated-features"])
+def test_python_and_the_program_treat_new_files_alike(program, uneven, tmp_path, scale, method):
+    from ccassg import read_graph, systems
+
+    options = QUICK if method == "cca-ssg" else ("--method", method)
+    code, _, err = program("fit", *uneven, *(["--scale"] if scale else []), "-o", tmp_path / "m", *options)
+    assert code == 0, err
+    trained = read_graph(uneven[0], uneven[2], scale=scale)
+    given = {"n_steps": 5, "hidden_dim": 8, "embedding_dim": 3} if method == "cca-ssg" else {}
+    fitted = systems.make(method, random_state=0, **given).fit(trained)
+    assert fitted.feature_names_in_.tolist() == ["year", "share", "kind=blue", "kind=red"]
+    assert fitted.scaling_ == trained.scaling
+    models = (fitted, systems.load(tmp_path / "m"))
+    edges, nodes = tmp_path / "e.csv", tmp_path / "n.csv"
+    edges.write_text("source,target\nx,y\ny,z\n")
+    for head, rows, refusal in TABLES.values():
+        nodes.write_text("" if head is None else "\n".join([head, *rows]) + "\n")
+        files = [edges] if head is None else [edges, nodes]
+        options = [] if head is None else ["-f", nodes]
+        code, _, err = program("embed", tmp_path / "m", edges, *options, "-o", tmp_path / "z.npy")
+        new = read_graph(*files)
+        if refusal is None:
+            assert code == 0, err
+            z = read_embeddings(tmp_path / "z.npy")[0]
+            for model in models:
+                assert (model.transform(new) == z).all()
+                again = read_graph(*files, like=model.feature_names_in_)
+                assert (model.transform(again) == z).all()
+            continue
+        assert code == 2
+        assert refusal in err.replace(type(fitted).__name__, "the model")
+        for model in models:
+            with pytest.raises(ValueError, match="features") as caught:
+                model.transform(new)
+            assert refusal in str(caught.value).replace(type(fitted).__name__, "the model")
+    for model in models:
+        other = read_graph(uneven[0], uneven[2], scale=True)
+        other = dataclasses.replace(other, scaling=other.scaling._replace(means=(0.0,) * 4))
+        with pytest.raises(ValueError, match="are not scaled as those of the model; embed the files it was made from"):
+            model.transform(other)
+
+
+def test_features_made_from_another_graph_are_told_of(program, files, tmp_path):
+    from ccassg import CCASSG, read_graph
+
+    assert program("fit", files / "edges.csv", "-o", tmp_path / "m", *QUICK)[0] == 0
+    model = CCASSG.load(tmp_path / "m")
+    (tmp_path / "again.csv").write_text((files / "edges.csv").read_text())
+    (tmp_path / "other.csv").write_text((files / "edges.csv").read_text() + "n0,n59\nn0,n58\nn0,n57\n")
+    for name, is_other in (("again.csv", False), ("other.csv", True)):
+        code, out, err = program("embed", tmp_path / "m", tmp_path / name, "-o", tmp_path / "z.npy")
+        assert code == 0, err
+        sentence = (
+            "this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
+        )
+        assert (f"note: {sentence}" in out) is is_other
+        assert "Warning" not in err
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            z = model.transform(read_graph(tmp_path / name))
+        assert (z == read_embeddings(tmp_path / "z.npy")[0]).all()
+        assert [str(warning.message) for warning in caught] == [sentence] * is_other
 
 
 def test_evaluate_with_and_without_labels(program, model, files, tmp_path):

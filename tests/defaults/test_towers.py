@@ -6,11 +6,10 @@ import torch
 
 from ccassg import CCASSG
 from ccassg.datasets import stochastic_block_graph
-from ccassg.defaults.towers import directions, part_weights, principal_directions
+from ccassg.defaults.towers import directions, principal_directions, tower_weights
 from ccassg.model import augment
-from ccassg.model.encoder import Joined
-from ccassg.training import loop
-from ccassg.training.blocks import embed_blocks
+from ccassg.model.encoder import Encoder
+from ccassg.training.embedding import embed, embed_blocks
 
 SMALL = {"n_steps": 4, "hidden_dim": 16, "embedding_dim": 24, "random_state": 0, "encoder": "joined"}
 
@@ -31,7 +30,7 @@ def data(request):
     ],
 )
 def test_parts_that_say_too_little_are_left_out(share, n_hops, parts):
-    weights = part_weights(share, n_hops)
+    weights = tower_weights(share, n_hops)
     assert " ".join(weights) == parts
     assert max(weights.values()) == 1
     assert weights["linear"] == 1
@@ -40,15 +39,15 @@ def test_parts_that_say_too_little_are_left_out(share, n_hops, parts):
 
 
 def test_a_gcn_that_says_less_than_the_own_features_fades_faster():
-    assert part_weights(0.55, 0)["gcn"] == pytest.approx((45 / 55) ** 2)
-    assert part_weights(0.55, 0)["mlp"] == 1
-    assert "gcn" not in part_weights(0.6, 0)
+    assert tower_weights(0.55, 0)["gcn"] == pytest.approx((45 / 55) ** 2)
+    assert tower_weights(0.55, 0)["mlp"] == 1
+    assert "gcn" not in tower_weights(0.6, 0)
 
 
 def test_widths_add_up_and_scales_follow_the_weights(data):
     model = CCASSG(**SMALL | {"embedding_dim": 26}, own_share=0.4, n_hops=2).fit(data.graph)
-    assert [part.dims[-1] for part in model.encoder_.parts] == [8, 6, 6, 6]
-    assert [part.n_hops for part in model.encoder_.parts] == [2, 0, 2, 0]
+    assert [part.dims[-1] for part in model.encoder_] == [8, 6, 6, 6]
+    assert [part.n_hops for part in model.encoder_] == [2, 0, 2, 0]
     z = model.transform(data.graph)
     np.testing.assert_allclose(z.mean(0), 0, atol=1e-5 * np.abs(z).max())
     scales = [np.sqrt((part**2).mean()) for part in np.split(z, [8, 14, 20], axis=1)]
@@ -70,7 +69,7 @@ def test_each_trained_part_is_a_plain_fit_up_to_shift_and_scale(data):
 
 def test_linear_part_is_the_principal_directions_of_averaged_features(data):
     found = principal_directions(data.graph, 2, 5)
-    a = augment.normalized(augment.edge_structure(data.graph)).to_scipy()
+    a = augment.normalized(data.graph).to_scipy()
     x = data.graph.features
     x = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
     averaged = a @ (a @ x)
@@ -83,7 +82,7 @@ def test_directions_are_turned_so_that_every_column_has_its_share(data):
     plain, turned = principal_directions(data.graph, 2, 12), directions(data.graph, 2, 12)
     np.testing.assert_allclose(turned.T @ turned, np.eye(12), atol=1e-4)
     np.testing.assert_allclose(turned @ turned.T, plain @ plain.T, atol=1e-4)  # the same space
-    a = augment.normalized(augment.edge_structure(data.graph)).to_scipy()
+    a = augment.normalized(data.graph).to_scipy()
     spreads = [np.asarray(a @ (a @ (data.graph.features @ d))).std(0) for d in (plain, turned)]
     assert spreads[0].max() / spreads[0].min() > 2 * spreads[1].max() / spreads[1].min()
 
@@ -93,7 +92,7 @@ def test_save_load_blocks_and_new_nodes(data, tmp_path):
     z = model.transform(data.graph)
     model.save(tmp_path / "model")
     again = CCASSG.load(tmp_path / "model")
-    assert isinstance(again.encoder_, Joined)
+    assert [tower.dims for tower in again.encoder_] == [tower.dims for tower in model.encoder_]
     assert np.array_equal(again.transform(data.graph), z)
     assert again.settings_ | {"augmentations": ()} == model.settings_
     assert again.reasons_ == model.reasons_
@@ -111,6 +110,7 @@ def test_config_that_claims_too_much_is_refused(data, tmp_path):
     for old, new, message in (
         ('"extra_hops": 1', '"extra_hops": 1000000', "extra_hops 1000000"),
         ('"propagate": false', '"propagate": false, "dims": [20, 9]', "do not fit"),
+        ('"towers": [', '"towers": [], "others": [', "do not fit its config"),
     ):
         assert old in text
         config.write_text(text.replace(old, new))
@@ -153,7 +153,7 @@ def test_impossible_parts_are_refused(data):
             CCASSG(**SMALL | {"own_share": 0.5, "n_hops": 1} | given).fit(data.graph)
 
 
-def test_a_probe_can_use_either(data):
+def test_a_probe_can_use_either():
     """Useless edges: the default keeps what the features say, where a GCN loses it."""
     from ccassg.evaluate.probe import linear_probe
     from ccassg.graph.dataset import random_split
@@ -172,5 +172,5 @@ def test_a_probe_can_use_either(data):
 
 def test_embedding_is_that_of_the_parts(data):
     model = CCASSG(**SMALL, own_share=0.5, n_hops=2).fit(data.graph)
-    parts = [loop.embed(part, data.graph) for part in model.encoder_.parts]
+    parts = [embed(Encoder([tower]), data.graph) for tower in model.encoder_]
     assert np.array_equal(torch.cat(parts, 1).numpy(), model.transform(data.graph))

@@ -5,7 +5,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from ccassg import most_similar
-from ccassg.evaluate import neighbours
 from ccassg.evaluate.neighbours import likely_neighbours, nearest, nearest_nodes, unit_rows
 
 RNG = np.random.default_rng(0)
@@ -49,7 +48,7 @@ def test_blocks_agree_with_the_whole_matrix(metric, block):
 @pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
 def test_faiss_agrees_with_the_whole_matrix(metric):
     pytest.importorskip("faiss")
-    check(lambda nodes: neighbours._by_faiss(Z, nodes, 6, metric), metric)
+    check(lambda nodes: nearest(Z[nodes], Z, 6, metric, itself=nodes, faiss_rows=100), metric)
 
 
 def test_distances_and_a_far_origin():
@@ -87,7 +86,7 @@ def test_one_query_equal_rows_and_zeros():
 def test_faiss_never_finds_the_node_itself():
     pytest.importorskip("faiss")
     z = np.array([[1, 0], [1, 0], [0, 1], [0, 0], [1, 0]], np.float32)
-    order, _ = neighbours._by_faiss(z, np.array([4]), 10, "cosine")
+    order, _ = nearest(z[[4]], z, 10, itself=np.array([4]), faiss_rows=1)
     assert sorted(order[0].tolist()) == [0, 1, 2, 3]
 
 

@@ -8,7 +8,7 @@ import torch
 from ccassg import as_graph
 from ccassg.graph import sparse
 from ccassg.model import augment
-from ccassg.model.encoder import Encoder, gcn, mlp
+from ccassg.model.encoder import Encoder, Tower, gcn, mlp
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def test_gcn_equals_dense_equations(graph):
     a = adjacency / np.sqrt(np.outer(adjacency.sum(1), adjacency.sum(0)))
     w1, w2 = (w.detach().numpy() for w in encoder.weights)
     expected = a @ np.maximum(a @ graph.features @ w1, 0) @ w2
-    got = encoder(torch.tensor(graph.features), augment.normalized(augment.edge_structure(graph)))
+    got = encoder(torch.tensor(graph.features), augment.normalized(graph))
     np.testing.assert_allclose(got.detach(), expected, rtol=1e-4, atol=1e-5)
 
 
@@ -34,7 +34,7 @@ def test_gcn_equals_pyg(graph):
         layer.lin.weight.copy_(encoder.weights[0].T)
     coo = graph.adjacency().tocoo()
     edges = torch.tensor(np.stack([coo.row, coo.col]), dtype=torch.int64)
-    got = encoder(torch.tensor(graph.features), augment.normalized(augment.edge_structure(graph)))
+    got = encoder(torch.tensor(graph.features), augment.normalized(graph))
     torch.testing.assert_close(got, layer(torch.tensor(graph.features), edges))
 
 
@@ -43,7 +43,7 @@ def test_sparse_and_dense_features_agree_and_masks_zero_columns(graph):
     keep = torch.tensor([True, False, True, True, False, True])
     masked = sparse.from_scipy(sp.csr_array(graph.features))
     for encoder in (gcn((6, 5, 4)), mlp((6, 5, 4)).eval()):
-        a = augment.normalized(augment.edge_structure(graph))
+        a = augment.normalized(graph)
         torch.testing.assert_close(encoder(masked, a, keep_columns=keep), encoder(x * keep, a))
 
 
@@ -57,15 +57,28 @@ def test_initialisation_is_seeded_and_bounded():
 
 
 def test_counts_and_widths():
-    encoder = mlp((6, 5, 4))
-    assert encoder.dims == (6, 5, 4)
-    assert encoder.n_parameters == 6 * 5 + 5 + 5 + 5 + 5 * 4 + 4
-    assert Encoder((6, 4), propagate=True, batch_norm=True).dims == (6, 4)
+    tower = mlp((6, 5, 4))
+    assert tower.dims == (6, 5, 4)
+    assert Tower((6, 4), propagate=True, batch_norm=True).dims == (6, 4)
+    one, two = Encoder([tower]), Encoder([tower, gcn((6, 3))])
+    assert (one.dims, two.dims) == ((6, 4), (6, 7))
+    assert (one.n_hops, two.n_hops) == (0, 1)
+    assert (len(one), len(two)) == (1, 2)
+    assert one.n_parameters == 6 * 5 + 5 + 5 + 5 + 5 * 4 + 4
+    assert two.n_parameters == one.n_parameters + 6 * 3 + 3
+
+
+def test_towers_stand_side_by_side(graph):
+    towers = [gcn((6, 5, 4)), mlp((6, 3)).eval()]
+    x, a = torch.tensor(graph.features), augment.normalized(graph)
+    got = Encoder(towers)(x, a)
+    assert torch.equal(got, torch.cat([tower(x, a) for tower in towers], 1))
+    assert torch.equal(Encoder(towers[:1])(x, a), got[:, :4])
 
 
 def test_gradients_flow_through_sparse_products(graph):
     encoder = gcn((6, 3)).double()
-    a = augment.normalized(augment.edge_structure(graph))
+    a = augment.normalized(graph)
     a = a.with_values(a.values.double())
     x = torch.tensor(graph.features, dtype=torch.float64)
     weight = encoder.weights[0]

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from ccassg.systems.training import minimise, warmup_cosine
-from ccassg.training.loop import NonFiniteLossError
+from ccassg.training.settings import NonFiniteLossError
 
 
 class Scalar(nn.Module):
@@ -21,11 +21,11 @@ def test_finds_a_minimum_and_records_it() -> None:
         lambda step: (module.x - 1) ** 2,
         n_steps=300,
         learning_rate=0.1,
-        on_step=lambda step, loss: seen.append((step, loss)),
+        on_step=lambda step, losses, n_steps: seen.append((step, losses, n_steps)),
     )
     assert module.x.item() == pytest.approx(1, abs=1e-3)
     assert history[0] == 4
-    assert seen == list(enumerate(history))
+    assert seen == [(step, {"loss": loss}, 300) for step, loss in enumerate(history)]
     assert not module.training
 
 

@@ -6,10 +6,11 @@ import scipy.sparse as sp
 import torch
 
 from ccassg import as_graph
-from ccassg.model.encoder import gcn, mlp
+from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Objective
-from ccassg.training import checkpoint
-from ccassg.training.loop import NonFiniteLossError, Settings, embed, train
+from ccassg.training.embedding import embed
+from ccassg.training.loop import train
+from ccassg.training.settings import NonFiniteLossError, Settings
 
 N, F = 80, 20
 
@@ -90,35 +91,6 @@ def test_a_finished_run_can_be_lengthened(graph, tmp_path):
     assert same_weights(longer, whole)
 
 
-def test_a_damaged_checkpoint_falls_back_to_the_previous_one(graph, tmp_path):
-    path = tmp_path / "c.safetensors"
-    whole = gcn((F, 8))
-    train(whole, graph, settings(), checkpoint_path=path, checkpoint_every=3)
-    assert checkpoint.previous(path).exists()
-    for damage in (lambda b: b[: len(b) // 2], lambda b: b[:-9] + bytes([b[-9] ^ 1]) + b[-8:], lambda b: b""):
-        content = path.read_bytes()
-        path.write_bytes(damage(content))
-        resumed = gcn((F, 8))
-        history = train(resumed, graph, settings(), checkpoint_path=path, checkpoint_every=100)
-        assert len(history.loss) == 8
-        assert same_weights(resumed, whole)
-
-
-def test_a_checkpoint_of_another_run_is_refused(graph, tmp_path):
-    path = tmp_path / "c.safetensors"
-    train(gcn((F, 8)), graph, settings(n_steps=2), checkpoint_path=path)
-    with pytest.raises(ValueError, match="belongs to another run"):
-        train(gcn((F, 8)), graph, settings(n_steps=2, learning_rate=0.5), checkpoint_path=path)
-
-
-def test_an_edited_graph_of_the_same_size_is_another_run(graph, tmp_path):
-    path = tmp_path / "c.safetensors"
-    train(gcn((F, 8)), graph, settings(n_steps=2), checkpoint_path=path)
-    edited = graph.with_features(graph.features * np.float32(2))
-    with pytest.raises(ValueError, match="another graph"):
-        train(gcn((F, 8)), edited, settings(n_steps=2), checkpoint_path=path)
-
-
 def test_a_non_finite_loss_stops_at_once(graph):
     with pytest.raises(NonFiniteLossError, match=r"not finite at step [1-9].*learning_rate 1e"):
         train(gcn((F, 8)), graph, settings(learning_rate=1e38, n_steps=20))
@@ -164,8 +136,9 @@ def test_edge_weights_count(graph):
 
 
 def test_a_permuted_graph_gives_permuted_embeddings(graph):
-    encoder = gcn((F, 16, 8))
-    train(encoder, graph, settings())
+    tower = gcn((F, 16, 8))
+    train(tower, graph, settings())
+    encoder = Encoder([tower])
     order = np.random.default_rng(0).permutation(N)
     torch.testing.assert_close(
         embed(encoder, graph.subgraph(order)), embed(encoder, graph)[order], rtol=1e-4, atol=1e-5

@@ -6,14 +6,15 @@ import scipy.sparse as sp
 import torch
 
 from ccassg import as_graph
-from ccassg.graph import sparse
+from ccassg.graph import draws, sparse
 from ccassg.model import augment
-from ccassg.model.encoder import Encoder
+from ccassg.model.algorithm import Algorithm1, cca_ssg
+from ccassg.model.encoder import Tower
 from ccassg.model.loss import Objective, cca_ssg_loss
 from ccassg.training import head
-from ccassg.training.loop import needed_rows
 from ccassg.training.products import SeparateProducts, first_product
-from ccassg.training.step import ExactStep, View
+from ccassg.training.step import ExactStep, StepView
+from ccassg.training.views import needed_rows, two_way
 
 N, F = 120, 30
 
@@ -25,14 +26,14 @@ def graph():
 
 
 def make_views(graph, n_layers, propagate, rate, dtype, nodes=None, weighted=False):
-    edges = augment.edge_structure(graph)
+    edges = two_way(augment.edge_structure(graph), weighted=graph.weights is not None)
     fast, plain = [], []
     for v in (0, 1):
-        a, a_t = augment.drop_edges(edges, 0.3, seed=0, step=3, view=v)
+        a, a_t = edges.drop(0.3, seed=0, step=3, view=v)
         a, a_t = (m.with_values(m.values.to(dtype)) for m in (a, a_t))
         columns = augment.mask_features(F, rate, seed=0, step=3, view=v)
         layers = [(a, a_t)] * n_layers if nodes is None else needed_rows(a, nodes, n_layers)
-        fast.append(View(columns, layers if propagate else None))
+        fast.append(StepView(columns, layers if propagate else None))
         plain.append((a, columns))
     return tuple(fast), plain
 
@@ -61,7 +62,7 @@ def test_equals_autograd_on_the_definition(graph, dense, kind, dims, rate):
     for dtype, rtol in ((torch.float64, 1e-9), (torch.float32, 2e-3)):
         propagate, norm = kind != "mlp", kind != "gcn"
         encoder, expected = (
-            Encoder(dims, propagate=propagate, batch_norm=norm, seed=1).to(dtype).train() for _ in range(2)
+            Tower(dims, propagate=propagate, batch_norm=norm, seed=1).to(dtype).train() for _ in range(2)
         )
         x = sparse.from_scipy(graph.features, dtype)
         x = x.to_dense() if dense else x
@@ -74,10 +75,55 @@ def test_equals_autograd_on_the_definition(graph, dense, kind, dims, rate):
             torch.testing.assert_close(got, want)
 
 
+@pytest.mark.parametrize("kind", ["gcn", "mlp"])
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_equals_algorithm_1(graph, kind, n_layers):
+    """Nothing of ours in the reference: the paper's lines in plain PyTorch, on the same views."""
+    plain_graph = as_graph(graph.adjacency().astype(bool), graph.features)
+    settings = {"encoder": kind, "n_layers": n_layers, "hidden_dim": 24, "embedding_dim": 16, "learning_rate": 1e-3}
+    algorithm = Algorithm1(plain_graph, settings)
+    algorithm.f.double()
+    tower = Tower((F, *[24] * (n_layers - 1), 16), propagate=kind == "gcn", batch_norm=kind == "mlp").double()
+    with torch.no_grad():
+        for i, layer in enumerate(algorithm.layers):
+            tower.weights[i].copy_(layer.weight.T)
+            tower.biases[i].copy_(layer.bias)
+    fast, plain = make_views(plain_graph, n_layers, kind == "gcn", 0.3, torch.float64)
+    features = torch.tensor(plain_graph.features.toarray(), dtype=torch.float64)
+    outputs = [
+        algorithm.encode(a.to_dense().to_sparse_csr() if kind == "gcn" else None, features * columns)
+        for a, columns in plain
+    ]
+    loss = cca_ssg(*outputs, 1e-2)
+    loss.backward()
+    terms = ExactStep(tower, Objective(1e-2))(
+        first_product(sparse.from_scipy(plain_graph.features, torch.float64)), fast, N
+    )
+    torch.testing.assert_close(terms.loss, loss.detach())
+    for i, layer in enumerate(algorithm.layers):
+        torch.testing.assert_close(tower.weights[i].grad, layer.weight.grad.T)
+
+
+@pytest.mark.parametrize("dims", [(F, 6), (F, 8, 6)])
+@pytest.mark.parametrize("dense", [False, True])
+def test_graphs_of_more_than_one_block_of_rows(dims, dense):
+    n = 2 * sparse.BLOCK_ROWS + 100
+    large = as_graph(
+        sp.random(n, n, density=2 / n, random_state=0), sp.random(n, F, 0.15, random_state=1, format="csr")
+    )
+    encoder, expected = (Tower(dims, propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    x = sparse.from_scipy(large.features, torch.float64)
+    x = x.to_dense() if dense else x
+    fast, plain = make_views(large, len(dims) - 1, True, 0.3, torch.float64)
+    ExactStep(encoder, Objective(1e-2))(first_product(x), fast, n)
+    reference(expected, x, plain, Objective(1e-2))
+    assert_same_gradients(encoder, expected, 1e-9)
+
+
 @pytest.mark.parametrize("weights", [(1.0, 0.0), (0.0, 1e-2)])
 def test_ablated_objectives(graph, weights):
     objective = Objective(decorrelation=weights[1], invariance=weights[0])
-    encoder, expected = (Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    encoder, expected = (Tower((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
     x = sparse.from_scipy(graph.features, torch.float64)
     fast, plain = make_views(graph, 2, True, 0.2, torch.float64)
     ExactStep(encoder, objective)(first_product(x), fast, N)
@@ -88,8 +134,8 @@ def test_ablated_objectives(graph, weights):
 @pytest.mark.parametrize("propagate", [True, False])
 @pytest.mark.parametrize("dims", [(F, 6), (F, 8, 6), (F, 8, 7, 6)])
 def test_loss_on_some_nodes_equals_the_loss_of_those_rows(graph, propagate, dims):
-    nodes = augment.sample_nodes(N, 40, seed=0, step=0)
-    encoder, expected = (Encoder(dims, propagate=propagate, batch_norm=False, seed=1).double() for _ in range(2))
+    nodes = draws.sample_nodes(N, 40, seed=0, step=0)
+    encoder, expected = (Tower(dims, propagate=propagate, batch_norm=False, seed=1).double() for _ in range(2))
     x = sparse.from_scipy(graph.features, torch.float64)
     fast, plain = make_views(graph, len(dims) - 1, propagate, 0.2, torch.float64, nodes)
     features = first_product(x) if propagate else first_product(x).rows(nodes)
@@ -101,7 +147,7 @@ def test_loss_on_some_nodes_equals_the_loss_of_those_rows(graph, propagate, dims
 def test_views_with_features_of_their_own(graph):
     x1 = sparse.from_scipy(graph.features, torch.float64)
     x2 = x1.with_values(2 * x1.values + 1)
-    encoder, expected = (Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    encoder, expected = (Tower((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
     fast, plain = make_views(graph, 2, True, 0.2, torch.float64)
     ExactStep(encoder, Objective(1e-2))(SeparateProducts([first_product(x1), first_product(x2)]), fast, N)
     outputs = [expected(x, a, keep_columns=c) for x, (a, c) in zip((x1, x2), plain, strict=True)]
@@ -113,7 +159,7 @@ def test_both_formulations_of_the_head_agree(monkeypatch, graph):
     grads = []
     for threshold in (0.0, np.inf):
         monkeypatch.setattr(head, "GRAM_FROM", threshold)
-        encoder = Encoder((F, 24, 20), propagate=True, batch_norm=False, seed=1).double()
+        encoder = Tower((F, 24, 20), propagate=True, batch_norm=False, seed=1).double()
         fast, _ = make_views(graph, 2, True, 0.2, torch.float64)
         ExactStep(encoder, Objective(1e-2))(first_product(sparse.from_scipy(graph.features, torch.float64)), fast, N)
         grads.append([p.grad.clone() for p in encoder.parameters()])
@@ -122,7 +168,7 @@ def test_both_formulations_of_the_head_agree(monkeypatch, graph):
 
 
 def test_dead_units_and_constant_outputs_have_finite_gradients(graph):
-    encoder = Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1)
+    encoder = Tower((F, 8, 6), propagate=True, batch_norm=False, seed=1)
     with torch.no_grad():
         encoder.biases[0].fill_(-100.0)  # every hidden unit is off
     fast, _ = make_views(graph, 2, True, 0.2, torch.float32)
@@ -130,11 +176,3 @@ def test_dead_units_and_constant_outputs_have_finite_gradients(graph):
     assert torch.isfinite(terms.loss)
     assert float(terms.decorrelation) == 12.0  # each of six columns misses its 1, in both views
     assert all(torch.isfinite(p.grad).all() for p in encoder.parameters())
-
-
-def test_buffers_are_reused():
-    work = head.Workspace()
-    first = work.get("a", 10, 4)
-    assert work.get("a", 5, 4).data_ptr() == first.data_ptr()
-    assert work.get("b", 10, 4).data_ptr() != first.data_ptr()
-    assert work.get("a", 100, 4).shape == (100, 4)

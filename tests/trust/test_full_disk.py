@@ -18,7 +18,8 @@ from ccassg.experiments.records import Records, append
 from ccassg.model.encoder import gcn
 from ccassg.model.loss import Objective
 from ccassg.training import checkpoint
-from ccassg.training.loop import NonFiniteLossError, Settings, train
+from ccassg.training.loop import train
+from ccassg.training.settings import NonFiniteLossError, Settings
 
 KIB = 1024
 SMALL = [x for s in ("n_steps=3", "encoder=gcn", "hidden_dim=16", "embedding_dim=8") for x in ("--set", s)]

@@ -188,9 +188,14 @@ def test_texts_that_are_no_config(tmp_path, model, text):
 
 
 @LIMITED
-@given(change=st.dictionaries(st.sampled_from(["dims", "parameters", "settings", "history", "reasons", "fit_seconds",
-                                               "propagate", "batch_norm", "format"]), JSON, min_size=1))  # fmt: skip
-def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count, change):
+@given(
+    change=st.dictionaries(
+        st.sampled_from(["parameters", "features", "state", "history", "fit_seconds", "method", "format"]), JSON
+    ),
+    state=st.dictionaries(st.sampled_from(["settings", "reasons", "towers"]), JSON),
+    tower=st.dictionaries(st.sampled_from(["dims", "propagate", "batch_norm", "extra_hops"]), JSON),
+)
+def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count, change, state, tower):
     bounded()
     count("property tests", files=1)
     folder = tmp_path_factory.getbasetemp() / "any-config"
@@ -198,6 +203,8 @@ def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count
         CCASSG(n_steps=1, hidden_dim=4, embedding_dim=3, random_state=0).fit(GRAPH).save(folder)
         (folder / "config.json").rename(folder / "good.json")
     good = json.loads((folder / "good.json").read_text())
+    good["state"]["towers"][0] |= tower
+    good["state"] |= state
     (folder / "config.json").write_text(json.dumps(good | change))
     try:
         loaded = CCASSG.load(folder)

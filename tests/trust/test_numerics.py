@@ -80,7 +80,7 @@ def test_rates_beyond_their_limits(name, rate):
 @pytest.mark.parametrize("setting", [{"decorrelation": 0.0}, {"learning_rate": 0.0}, {"weight_decay": 0.0},
                                      {"decorrelation": 1e30}, {"weight_decay": 1e30}])  # fmt: skip
 def test_settings_at_their_limits(setting):
-    finite_or_refused(as_graph(RING, X), **setting)
+    assert finite_or_refused(as_graph(RING, X), **setting)
 
 
 @pytest.mark.parametrize("encoder", ["gcn", "mlp"])
@@ -95,4 +95,4 @@ def test_edges_of_weight_zero_and_of_extreme_weight():
     rng = np.random.default_rng(2)
     for weights in (np.zeros(N), np.where(rng.random(N) < 0.5, 0.0, 1.0), np.full(N, 1e-30), np.full(N, 1e30)):
         adjacency = sp.coo_array((weights, (RING[0], RING[1])), shape=(N, N)).tocsr()
-        finite_or_refused(lambda a=adjacency: as_graph(a, X))
+        assert finite_or_refused(lambda a=adjacency: as_graph(a, X))

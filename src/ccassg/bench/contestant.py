@@ -12,13 +12,13 @@ import torch
 from ccassg.datasets import load_dataset, stochastic_block_graph
 from ccassg.estimator import CCASSG
 from ccassg.graph import Graph
-from ccassg.model.algorithm import Textbook
-from ccassg.model.encoder import Encoder
+from ccassg.model.algorithm import Algorithm1
+from ccassg.model.encoder import Tower
 from ccassg.model.presets import FAST, PRESETS
 from ccassg.provenance import peak_memory
 from ccassg.training.head import GRAM_FROM
-from ccassg.training.loop import Views
 from ccassg.training.step import ExactStep
+from ccassg.training.views import Views
 
 # The product whose rate stands for the machine's: as large as those of the exact step, but cheap to repeat.
 GEMM_SHAPE = (8192, 512, 512)
@@ -55,19 +55,19 @@ def contestant(job: dict[str, Any]) -> tuple[Callable[[], object], dict[str, Any
         return lambda: torch.mm(a, b, out=out), {"flop": 2 * n * k * m}
     graph, settings = load_job(job)
     if job["kind"] == "textbook":
-        return Textbook(graph, settings, device=job["device"]).step, {}
+        return Algorithm1(graph, settings, device=job["device"]).step, {}
     model = CCASSG(**settings, random_state=0, device=job["device"])
-    run, encoder = model.prepare(graph)
-    views = Views(graph, encoder, run, torch.device(job["device"]))
-    compute = ExactStep(encoder, run.objective)
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=run.learning_rate, fused=True)
+    run, (tower,) = model.prepare(graph)
+    views = Views(graph, tower, run)
+    compute = ExactStep(tower, run.objective)
+    optimizer = torch.optim.Adam(tower.parameters(), lr=run.learning_rate, fused=True)
     count = iter(range(10**9))
 
     def step() -> None:
         compute(*views(next(count)))
         optimizer.step()
 
-    return step, {"flop": needed_flop(graph, encoder, run.loss_nodes, settings)}
+    return step, {"flop": needed_flop(graph, tower, run.loss_nodes, settings)}
 
 
 def load_job(job: dict[str, Any]) -> tuple[Graph, dict[str, Any]]:
@@ -83,7 +83,7 @@ def load_job(job: dict[str, Any]) -> tuple[Graph, dict[str, Any]]:
     return load_dataset(name).graph, PRESETS[name] | fast
 
 
-def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[str, Any]) -> float:
+def needed_flop(graph: Graph, tower: Tower, loss_nodes: int, settings: dict[str, Any]) -> float:
     """Floating-point operations of the dense products that the formulation needs, per step.
 
     As in `ccassg.training.head`, with 5/8 of a product for a symmetric one. By Grams: three of them and three products of n x h x h;
@@ -92,7 +92,7 @@ def needed_flop(graph: Graph, encoder: Encoder, loss_nodes: int, settings: dict[
     once. Sparse products are not counted.
     """
     n = loss_nodes or graph.n_nodes
-    dims = encoder.dims
+    dims = tower.dims
     h, d = dims[-2], dims[-1]
     if len(dims) > 2 and n >= GRAM_FROM * d:
         total = (3 * 5 / 8 + 3) * 2 * n * h * h + (7 + 5 * 5 / 8) * 2 * h * h * d

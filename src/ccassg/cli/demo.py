@@ -35,9 +35,9 @@ def demo(
             model = CCASSG.preset("cora", random_state=seed)
             embeddings.append(
                 model.fit_transform(
-                    data.graph,
-                    on_step=lambda step, terms, total, seed=seed: advance(
-                        seed * total + step, seeds * total, f"model {seed + 1} of {seeds}, loss {float(terms.loss):.1f}"
+                    data,
+                    on_step=lambda step, losses, total, seed=seed: advance(
+                        seed * total + step, seeds * total, f"model {seed + 1} of {seeds}, loss {losses['loss']:.1f}"
                     ),
                 )
             )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,9 @@ from ccassg.cli.app import JsonFile, app, console, say, say_notes, write_json
 from ccassg.cli.graph_files import GraphFiles, reads_graph
 from ccassg.cli.names import datasets_beginning, methods_beginning
 from ccassg.cli.progress import steps, tensorboard_log
+
+if TYPE_CHECKING:
+    from ccassg.graph import Dataset
 
 
 @app.command()
@@ -54,10 +58,10 @@ def fit(
     started = time.perf_counter()
     console.quiet = not distributed.speaks()
     chosen = {"random_state": seed} | parse_settings(settings or [])
-    if method == "cca-ssg":
+    if "device" in systems.get_class(method)._get_param_names():
         chosen.setdefault("device", device)
     model = systems.make(method, preset, **chosen)
-    if systems.METHODS[method].kind == "classifier":
+    if model.kind == "classifier":
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; name a folder for the model")
@@ -69,12 +73,12 @@ def fit(
     log_folder = tensorboard if distributed.speaks() else None
     with _says_how_to_resume(checkpoint), tensorboard_log(log_folder) as log:
         with distributed.session(device):
-            _fit(model, data.graph, checkpoint, checkpoint_every, log, is_ours=method == "cca-ssg")
+            _fit(model, data, log, {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every})
         if not distributed.speaks():
             return  # the first process writes for all
         for reason in getattr(model, "reasons_", ()):
             say(f"chose {reason}")
-        with run.embedding(model, data.graph, output) as z:
+        with run.embedding(model, data, output) as z:
             made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
             run.save_run(output, model, data, z, source=files.graph, provenance=made_by)
     for leftover in output.glob("checkpoint.safetensors*"):
@@ -100,28 +104,15 @@ def embed(
     """
     from ccassg import run, systems
     from ccassg.io.embeddings import format_of, write_embeddings
-    from ccassg.io.open_graph import require_same_scale
 
     format_of(output)  # before the work, not after it
     encoder = systems.load(model)
-    known = run.read_run(model) if (model / run.RUN).exists() else None
-    trained = known or run.Run(model)
-    data = files.open(like=trained.feature_names, scale=trained.scaling or False)
+    data = files.open(like=encoder.features_.names)
     say_notes(data.notes)
-    needs_features = getattr(encoder, "needs_features", True) and not trained.structural
-    if needs_features and data.structural and data.graph.n_features != encoder.n_features_in_:
-        raise ValueError(
-            f"{files.graph} has no features, but {model} was trained with {encoder.n_features_in_}; give those of its nodes "
-            f"(`features`)"
-        )
-    if needs_features and known is not None:
-        require_same_scale(data, trained.scaling, files.graph)
-    if trained.structural and files.graph != trained.source:
-        say(
-            "note: this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
-        )
-    with run.embedding(encoder, data.graph, output.absolute().parent) as z:
-        write_embeddings(output, z, data.ids)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say_notes([str(message)])
+        with run.embedding(encoder, data, output.absolute().parent) as z:
+            write_embeddings(output, z, data.ids)
     say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions")
     write_json(json_file, {"output": str(output), "nodes": len(z), "dimensions": z.shape[1]})
 
@@ -158,15 +149,11 @@ def _says_how_to_resume(checkpoint: Path) -> Iterator[None]:
         raise
 
 
-def _fit(model: Any, graph: Any, checkpoint: Path, every: int, log: Any, *, is_ours: bool) -> None:
-    if not is_ours:
-        say(f"training {type(model).__name__} ...")
-        model.fit(graph)
-        return
+def _fit(model: Any, data: Dataset, log: Callable[[int, dict[str, float]], None], given: dict[str, Any]) -> None:
     with steps("training") as advance:
 
-        def on_step(step: int, terms: Any, total: int) -> None:
-            advance(step, total, f"loss {float(terms.loss):.2f}")
-            log(step, terms)
+        def on_step(step: int, losses: dict[str, float], total: int) -> None:
+            advance(step, total, f"loss {losses['loss']:.2f}")
+            log(step, losses)
 
-        model.fit(graph, checkpoint=checkpoint, checkpoint_every=every, on_step=on_step)
+        model.fit(data, on_step=on_step, **(given if model.resumable else {}))

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -38,10 +37,10 @@ def steps(title: str) -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def tensorboard_log(folder: Path | None) -> Iterator[Callable[[int, Any], None]]:
-    """Give a function of (step, terms) that writes the loss and its parts for TensorBoard; without a folder it does nothing."""
+def tensorboard_log(folder: Path | None) -> Iterator[Callable[[int, dict[str, float]], None]]:
+    """Give a function of (step, losses) that writes the loss and its parts for TensorBoard; without a folder it does nothing."""
     if folder is None:
-        yield lambda step, terms: None
+        yield lambda step, losses: None
         return
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -49,8 +48,8 @@ def tensorboard_log(folder: Path | None) -> Iterator[Callable[[int, Any], None]]
         raise ImportError("TensorBoard is not installed; install it with: pip install 'ccassg[log]'") from None
     with SummaryWriter(str(folder)) as writer:
 
-        def log(step: int, terms: Any) -> None:
-            for name, value in terms._asdict().items():
-                writer.add_scalar(name, float(value), step)
+        def log(step: int, losses: dict[str, float]) -> None:
+            for name, value in losses.items():
+                writer.add_scalar(name, value, step)
 
         yield log

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph import Array, Graph
+from ccassg.graph import Array, Graph, sparse
 
 HOPS = (0, 1, 2, 4)
 # Columns of a half are projected onto so many random directions: enough to tell agreement from chance.
@@ -159,6 +159,4 @@ def _edge_halves(adjacency: sp.csr_array, rng: np.random.Generator) -> tuple[sp.
 
 
 def _normalized(adjacency: sp.csr_array) -> sp.csr_array:
-    a = adjacency + sp.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
-    left, right = (np.asarray(a.sum(axis), dtype=np.float32).ravel() ** -0.5 for axis in (1, 0))
-    return sp.csr_array(sp.diags_array(left) @ a @ sp.diags_array(right), dtype=np.float32)
+    return sparse.normalize(sparse.add_self_loops(sparse.from_scipy(adjacency))).to_scipy()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ccassg.defaults import agreement, towers
 from ccassg.graph import Graph
@@ -21,8 +23,16 @@ MIN_NODES, MIN_FEATURES, MAX_NODES = 50, 4, 500_000
 Decide = Callable[[str, Any, str], None]
 
 
-def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> tuple[dict[str, Any], list[str]]:
-    """Replace every "auto" by a value; also return one line of reason per choice.
+class Choice(NamedTuple):
+    """Settings without an "auto", one line of reason per choice, and what every tower of the encoder weighs."""
+
+    settings: dict[str, Any]
+    reasons: list[str]
+    weights: dict[str, float]
+
+
+def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> Choice:
+    """Replace every "auto" by a value.
 
     Parameters
     ----------
@@ -43,11 +53,12 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> tupl
 
     _choose_encoder(graph, chosen, decide, has_edges=has_edges and graph.n_edges > 0)
     decide("n_layers", 2, "the paper's choice on six of seven graphs")
-    n_parts, widest = 1, MAX_DIM
+    weights, widest = {chosen["encoder"]: 1.0}, MAX_DIM
     if chosen["encoder"] == "joined":
-        known = _is_share(chosen["own_share"]) and isinstance(chosen["n_hops"], int)
-        n_parts = len(towers.part_weights(chosen["own_share"], chosen["n_hops"])) if known else MAX_PARTS
+        known = _is_share(chosen["own_share"]) and isinstance(chosen["n_hops"], (int, np.integer))
+        weights = towers.tower_weights(float(chosen["own_share"]), int(chosen["n_hops"])) if known else {}
         widest = MAX_PART_DIM
+    n_parts = len(weights) or MAX_PARTS
     width = min(widest, fillable_width(graph))
     shared = f"{n_parts} parts of at most" if n_parts > 1 else "at most"
     decide(
@@ -64,7 +75,7 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> tupl
     decide("edge_drop_rate", 0.0 if chosen["encoder"] == "mlp" else 0.4, "middle of the useful range")
     decide("feature_mask_rate", 0.2, "middle of the useful range")
     decide("n_steps", 50, "more steps whiten noise")
-    return chosen, reasons
+    return Choice(chosen, reasons, weights)
 
 
 def fillable_width(graph: Graph) -> int:
@@ -118,7 +129,7 @@ def _is_auto(value: Any) -> bool:
 
 
 def _is_share(value: Any) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value <= 1
+    return isinstance(value, (int, float, np.number)) and bool(0 <= value <= 1)
 
 
 def _rounded(value: float) -> float:

@@ -1,14 +1,13 @@
-"""Train encoders side by side and weigh them: the neighbourhood's, the own features', and both as they are.
+"""Build the towers of an encoder, train one after the other, and weigh them.
 
-A linear probe on the result can use whichever says more. The trained parts are CCA-SSG each on its own; the linear parts are
-A^k X and, beside an MLP, X itself, in their principal directions, which nothing can overfit. Weights and shifts go into the
-last layers, so that what is left is plain encoders.
+A plain encoder is one tower. A joined one has several, of the neighbourhood, of the own features, and of both as they are, so
+that a linear probe can use whichever says more. The trained towers are CCA-SSG each on its own; the linear ones are A^k X and,
+beside an MLP, X itself, in their principal directions, which nothing can overfit. Weights and shifts go into the last layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,10 @@ import torch
 
 from ccassg.graph import Array, Graph
 from ccassg.model import augment
-from ccassg.model.encoder import Encoder, Joined
-from ccassg.model.loss import Terms
-from ccassg.training.loop import History, Settings, embed, train
+from ccassg.model.encoder import Encoder, Tower
+from ccassg.training.embedding import embed
+from ccassg.training.loop import train
+from ccassg.training.settings import History, OnStep, Settings
 
 # The share of the own features below which they are left out, and above which the neighbourhood is.
 LEFT_OUT, ALONE = 0.2, 0.58
@@ -28,8 +28,8 @@ TRAINED = ("gcn", "mlp")
 OVERSAMPLING, N_ITERATIONS = 8, 2
 
 
-def part_weights(own_share: float, n_hops: int) -> dict[str, float]:
-    """What the parts weigh by the share of the own features in the evidence; a part that is not there says too little.
+def tower_weights(own_share: float, n_hops: int) -> dict[str, float]:
+    """Weigh the towers of a joined encoder by the own features' share of the evidence; one that is missing says too little.
 
     "gcn" and "mlp" are trained, "linear" is A^k X and "own" is X, which A^0 X would only repeat.
     """
@@ -46,59 +46,72 @@ def part_weights(own_share: float, n_hops: int) -> dict[str, float]:
     return weights
 
 
-def build(n_features: int, hidden: list[int], width: int, *, own_share: float, n_hops: int, seed: int) -> Joined:
-    """Untrained parts that share the width of the embedding equally; the first gets what does not divide."""
-    names = list(part_weights(own_share, n_hops))
-    widths = [width // len(names)] * len(names)
-    widths[0] += width - sum(widths)
-    parts = []
-    for name, own in zip(names, widths, strict=True):
-        is_gcn, is_mlp = name == "gcn", name == "mlp"
-        dims = [n_features, *(hidden if is_gcn or is_mlp else []), own]
-        extra = {"gcn": max(0, n_hops - len(hidden) - 1), "linear": n_hops}.get(name, 0)
-        parts.append(Encoder(dims, propagate=is_gcn, batch_norm=is_mlp, seed=seed, extra_hops=extra))
-    return Joined(parts)
-
-
-def train_parts(
-    encoder: Joined,
-    graph: Graph,
-    settings: Settings,
-    own_share: float,
-    n_hops: int,
-    *,
-    checkpoint_path: Path | None = None,
-    checkpoint_every: int = 50,
-    on_step: Callable[[int, Terms, int], None] | None = None,
-) -> History:
-    """Train a joined encoder in place, part after part; the history is their sum, step by step.
+def build(n_features: int, hidden: list[int], width: int, weights: Iterable[str], *, n_hops: int, seed: int) -> Encoder:
+    """Build the untrained encoder: towers that share the width equally; the first gets what does not divide.
 
     Parameters
     ----------
-    encoder : Joined
-        From `build` with the same share and hops.
-    graph, settings, checkpoint_path, checkpoint_every, on_step
-        As for `train`; the second part's checkpoint lies beside the first's.
-    own_share, n_hops : float, int
-        See `part_weights`.
+    n_features : int
+    hidden : list of int
+        Widths of the hidden layers of trained towers.
+    width : int
+        Of the whole embedding.
+    weights : dict or names
+        Which towers there are; see `tower_weights`.
+    n_hops, seed : int
     """
-    weights = part_weights(own_share, n_hops)
-    by_name = dict(zip(weights, encoder.parts, strict=True))
-    trained = [part for name, part in by_name.items() if name in TRAINED]
+    names = list(weights)
+    if width < len(names):
+        raise ValueError(
+            f"embedding_dim {width} is too narrow for {len(names)} parts; widen it or take a plain encoder"
+        )
+    widths = [width // len(names)] * len(names)
+    widths[0] += width - sum(widths)
+    towers = []
+    for name, own in zip(names, widths, strict=True):
+        dims = [n_features, *(hidden if name in TRAINED else []), own]
+        extra = {"gcn": max(0, n_hops - len(hidden) - 1), "linear": n_hops}.get(name, 0)
+        towers.append(Tower(dims, propagate=name == "gcn", batch_norm=name == "mlp", seed=seed, extra_hops=extra))
+    return Encoder(towers)
+
+
+def train_towers(
+    encoder: Encoder,
+    graph: Graph,
+    settings: Settings,
+    weights: dict[str, float],
+    *,
+    checkpoint_path: Path | None = None,
+    checkpoint_every: int = 50,
+    on_step: OnStep | None = None,
+) -> History:
+    """Train an encoder in place, tower after tower; the history is their sum, step by step.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        From `build` with the same weights.
+    graph, settings, checkpoint_path, checkpoint_every, on_step
+        As for `train`; the second tower's checkpoint lies beside the first's.
+    weights : dict of str to float
+        What every tower weighs beside the others; see `tower_weights`.
+    """
+    by_name = dict(zip(weights, encoder, strict=True))
+    trained = [tower for name, tower in by_name.items() if name in TRAINED]
     histories = []
-    for i, part in enumerate(trained):
+    for i, tower in enumerate(trained):
         path = checkpoint_path if checkpoint_path is None or i == 0 else _beside(checkpoint_path)
-        own = settings if part.propagate else replace(settings, edge_drop_rate=(0.0, 0.0))
         report = None if on_step is None else _shifted(on_step, i, len(trained))
         histories.append(
-            train(part, graph, own, checkpoint_path=path, checkpoint_every=checkpoint_every, on_step=report)
+            train(tower, graph, settings, checkpoint_path=path, checkpoint_every=checkpoint_every, on_step=report)
         )
-    for name, part in by_name.items():
+    for name, tower in by_name.items():
         if name not in TRAINED:
             with torch.no_grad():
-                part.weights[0].copy_(torch.from_numpy(directions(graph, part.n_hops, part.dims[-1])))
-                part.biases[0].zero_()
-    _weigh(encoder, graph, weights)
+                tower.weights[0].copy_(torch.from_numpy(directions(graph, tower.n_hops, tower.dims[-1])))
+                tower.biases[0].zero_()
+    if len(encoder) > 1:
+        _weigh(encoder, graph, weights)
     return _sum(histories)
 
 
@@ -119,7 +132,7 @@ def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0
     x: Any = graph.features
     largest = float(abs(x).max())
     unit = np.float32(1 / largest if 0 < largest < np.inf and np.isfinite(1 / largest) else 1)  # or squares overflow
-    a: Any = augment.normalized(augment.edge_structure(graph)).to_scipy() if n_hops else None
+    a: Any = augment.normalized(graph).to_scipy() if n_hops else None
 
     def apply(columns: Array) -> Array:
         result = np.asarray(x @ (columns * unit))
@@ -145,22 +158,21 @@ def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0
 
 
 @torch.no_grad()
-def _weigh(encoder: Joined, graph: Graph, weights: dict[str, float]) -> None:
-    """Centre every part and bring it to its weight times the scale that the heaviest trained part has by itself."""
-    found = [embed(part, graph) for part in encoder.parts]
+def _weigh(encoder: Encoder, graph: Graph, weights: dict[str, float]) -> None:
+    """Centre every tower and bring it to its weight times the scale that the heaviest trained one has by itself."""
+    found = [embed(Encoder([tower]), graph) for tower in encoder]
     shifts = [z.mean(0) for z in found]
     scales = [float((z - shift).square().mean().sqrt()) for z, shift in zip(found, shifts, strict=True)]
     # paper: the encoder's output as it is. A probe with a fixed number of steps depends on that scale, so it stays.
-    names = list(weights)
-    lead = names.index(max(TRAINED, key=lambda name: weights.get(name, 0.0)))
-    for part, weight, shift, scale in zip(encoder.parts, weights.values(), shifts, scales, strict=True):
+    lead = list(weights).index(max(TRAINED, key=lambda name: weights.get(name, 0.0)))
+    for tower, weight, shift, scale in zip(encoder, weights.values(), shifts, scales, strict=True):
         factor = weight * scales[lead] / scale if scale > 0 else 1.0
-        part.weights[-1].mul_(factor)
-        part.biases[-1].sub_(shift).mul_(factor)
+        tower.weights[-1].mul_(factor)
+        tower.biases[-1].sub_(shift).mul_(factor)
 
 
 def _sum(histories: list[History]) -> History:
-    """Step by step; a part that stopped earlier stays at its last value."""
+    """Step by step; a tower that stopped earlier stays at its last value."""
     n_steps = max(len(history.loss) for history in histories)
     total = History()
     for name in ("loss", "invariance", "decorrelation"):
@@ -174,5 +186,5 @@ def _beside(path: Path) -> Path:
     return path.with_name(path.name + ".own")
 
 
-def _shifted(on_step: Callable[[int, Terms, int], None], i: int, n: int) -> Callable[[int, Terms, int], None]:
+def _shifted(on_step: OnStep, i: int, n: int) -> OnStep:
     return lambda step, terms, n_steps: on_step(i * n_steps + step, terms, n * n_steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,7 @@ def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = 
         raise ValueError(f"query_index must be row numbers, got {query_index!r}")
     if len(queries) and not (queries.min() >= 0 and queries.max() < len(rows)):
         raise ValueError(f"query_index must be in 0 .. {len(rows) - 1}, got {query_index!r}")
-    search = _by_faiss if len(rows) > FAISS_ROWS and _has_faiss() else nearest_nodes
-    order, scores = search(rows, queries, k, metric)
+    order, scores = nearest_nodes(rows, queries, k, metric)
     if metric == "euclidean":
         scores = np.sqrt(np.maximum(-scores, 0))
     return (order[0], scores[0]) if np.ndim(query_index) == 0 else (order, scores)
@@ -78,6 +78,7 @@ def nearest(
     *,
     itself: Array | None = None,
     block: tuple[int, int] = BLOCK,
+    faiss_rows: int = FAISS_ROWS,
 ) -> tuple[Array, Array]:
     """Find the ``k`` rows of a table that are nearest to each query, exactly.
 
@@ -92,6 +93,8 @@ def nearest(
         A row of the table for each query that is never found, such as its own.
     block : pair of int
         Queries and rows of the table compared at once.
+    faiss_rows : int
+        Tables with more rows are searched by faiss, if it is installed; equally near rows then come in any order.
 
     Returns
     -------
@@ -101,34 +104,13 @@ def nearest(
         Cosine, inner product, or the squared distance with a minus sign: higher is nearer.
     """
     k = min(k, len(table) - (itself is not None))
-    index, score = np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k), table.dtype)
-    if k == 0:
-        return index, score
-    if metric == "cosine":
-        table = unit_rows(table)
-    elif metric == "euclidean":
-        # Near the centre little is lost when squares cancel. A median keeps whole numbers whole, so that ties stay ties.
-        centre = np.median(table[:: len(table) // 1_000 + 1], axis=0)
-        table = table - centre
-        squares = (table**2).sum(1)
-    for start in range(0, len(queries), block[0]):
-        here = slice(start, start + block[0])
-        asked = queries[here]
-        if metric == "cosine":
-            asked = unit_rows(asked)
-        elif metric == "euclidean":
-            asked = asked - centre
-        best, where = np.empty((len(asked), 0), table.dtype), np.empty((len(asked), 0), np.int64)
-        for first in range(0, len(table), block[1]):
-            rows = np.arange(first, min(first + block[1], len(table)))
-            scores = asked @ table[rows[0] : rows[-1] + 1].T
-            if metric == "euclidean":
-                scores = 2 * scores - squares[rows] - (asked**2).sum(1)[:, None]
-            if itself is not None:
-                own = np.flatnonzero((itself[here] >= first) & (itself[here] <= rows[-1]))
-                scores[own, itself[here][own] - first] = -np.inf
-            where, best = _merge(where, best, rows, scores, k)
-        index[here], score[here] = where, best
+    queries, table = _as_products(queries, table, metric)
+    if len(table) > faiss_rows and table.dtype == np.float32 and find_spec("faiss") is not None:
+        index, score = _by_faiss(queries, table, k, itself)
+    else:
+        index, score = _by_blocks(queries, table, k, itself, block)
+    if metric == "euclidean":
+        return index, 2 * score - (queries[:, :-1] ** 2).sum(1, keepdims=True)
     return index, np.clip(score, -1, 1) if metric == "cosine" else score
 
 
@@ -191,6 +173,55 @@ def unit_rows(z: Array) -> Array:
     return scaled / np.where(length > 0, length, 1)
 
 
+def _as_products(queries: Array, table: Array, metric: str) -> tuple[Array, Array]:
+    """Return queries and table changed so that of two rows the one with the higher inner product is nearer."""
+    if metric == "cosine":
+        return unit_rows(queries), unit_rows(table)
+    if metric == "euclidean":
+        # |q - c|^2 is |q|^2 - 2 (q.c - |c|^2 / 2). Near the centre little is lost when squares cancel; a median keeps
+        # whole numbers whole, so that ties stay ties.
+        centre = np.median(table[:: len(table) // 1_000 + 1], axis=0)
+        queries, table = queries - centre, table - centre
+        half = (table**2).sum(1, keepdims=True) / 2
+        return np.hstack([queries, np.ones_like(queries[:, :1])]), np.hstack([table, -half])
+    return queries, table
+
+
+def _by_blocks(
+    queries: Array, table: Array, k: int, itself: Array | None, block: tuple[int, int]
+) -> tuple[Array, Array]:
+    """Return the rows with the ``k`` highest inner products, and these."""
+    index, score = np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k), table.dtype)
+    if k == 0:
+        return index, score
+    for start in range(0, len(queries), block[0]):
+        here = slice(start, start + block[0])
+        where, best = index[here, :0], score[here, :0]
+        for first in range(0, len(table), block[1]):
+            products = queries[here] @ table[first : first + block[1]].T
+            rows = np.arange(first, first + products.shape[1])
+            if itself is not None:
+                products[itself[here, None] == rows] = -np.inf
+            where, best = _merge(where, best, rows, products, k)
+        index[here], score[here] = where, best
+    return index, score
+
+
+def _by_faiss(queries: Array, table: Array, k: int, itself: Array | None) -> tuple[Array, Array]:
+    """Return the same, of equally near rows in any order."""
+    import faiss
+
+    flat = faiss.IndexFlatIP(table.shape[1])
+    flat.add(np.ascontiguousarray(table))
+    score, index = flat.search(np.ascontiguousarray(queries), k + (itself is not None))
+    if itself is not None:
+        # The node itself is usually first, but not always (an equal row, or no longest one under "dot").
+        own = index == itself[:, None]
+        own[~own.any(axis=1), -1] = True
+        index, score = index[~own].reshape(-1, k), score[~own].reshape(-1, k)
+    return index.astype(np.int64), score
+
+
 def _merge(index: Array, best: Array, rows: Array, scores: Array, k: int) -> tuple[Array, Array]:
     """Keep the ``k`` highest of those found before and the scores of more rows; of equal ones those that came first."""
     scores = np.concatenate([best, scores], axis=1)
@@ -204,26 +235,3 @@ def _merge(index: Array, best: Array, rows: Array, scores: Array, k: int) -> tup
     first = np.searchsorted(query, np.arange(len(scores)))
     chosen = place[order][first[:, None] + np.arange(k)]
     return np.take_along_axis(index, chosen, 1), np.take_along_axis(scores, chosen, 1)
-
-
-def _has_faiss() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("faiss") is not None
-
-
-def _by_faiss(rows: Array, queries: Array, k: int, metric: str) -> tuple[Array, Array]:
-    """Search as `nearest_nodes` does, by faiss's exact index."""
-    import faiss
-
-    rows = np.ascontiguousarray(unit_rows(rows) if metric == "cosine" else rows)
-    k = min(k, len(rows) - 1)
-    index = faiss.IndexFlatL2(rows.shape[1]) if metric == "euclidean" else faiss.IndexFlatIP(rows.shape[1])
-    index.add(rows)
-    scores, order = index.search(rows[queries], k + 1)
-    # The node itself is usually first, but not always (an equal row, or no longest one under "dot").
-    itself = order == queries[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    shape = (len(queries), k)
-    order, scores = order[~itself].reshape(shape).astype(np.int64), scores[~itself].reshape(shape)
-    return order, -scores if metric == "euclidean" else scores

@@ -27,7 +27,7 @@ from ccassg.experiments.tables import paragraphs, verdict
 from ccassg.graph import Dataset, Graph
 from ccassg.model import augment
 from ccassg.report import style
-from ccassg.training.loop import feature_tensor
+from ccassg.training.rows import feature_tensor
 
 # What was estimated at each step, by dataset and objective.
 Series = dict[tuple[Any, ...], list[dict[str, Any]]]
@@ -121,7 +121,7 @@ def _views(model: CCASSG, graph: Graph, run: Run) -> Iterator[np.ndarray]:
     for view in range(run["n_views"]):
         draw_at = {"seed": seed, "step": FRESH, "view": view}
         columns = augment.mask_features(graph.n_features, given["feature_mask_rate"], **draw_at)
-        a = augment.drop_edges(edges, given["edge_drop_rate"], **draw_at)[0]
+        a = augment.drop_edges(edges, given["edge_drop_rate"], **draw_at)
         yield encoder(features, a, keep_columns=columns).numpy()
 
 

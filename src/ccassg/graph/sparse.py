@@ -192,14 +192,25 @@ def inverse_sqrt(degrees: Tensor) -> Tensor:
     return torch.where(degrees > 0, degrees, torch.inf).rsqrt()
 
 
+def scale_by_degrees(values: Tensor, received: Tensor, sent: Tensor) -> Tensor:
+    """Divide each entry by sqrt(received x sent): the formula of every normalised adjacency in this package.
+
+    Parameters
+    ----------
+    values, received, sent : tensors of shape (nnz,)
+        Of each entry: its value, all that its row (the receiving node) receives, and all that its column (the sending node)
+        sends, self-loops included. Entries of a node that receives or sends nothing become 0.
+    """
+    return inverse_sqrt(received).mul_(inverse_sqrt(sent)).mul_(values)
+
+
 def normalize(a: CSR) -> CSR:
     """Divide each entry by sqrt(row sum x column sum): D_in^-1/2 A D_out^-1/2.
 
-    For a symmetric matrix this is the usual symmetric normalisation. For a view whose two directions of an edge
-    were dropped independently, the receiving end counts what it receives and the sending end what it sends.
+    For a symmetric matrix this is the usual symmetric normalisation. In a directed graph, or a view whose two directions of
+    an edge were dropped independently, the receiving end counts what it receives and the sending end what it sends.
     """
-    left, right = inverse_sqrt(row_sums(a)), inverse_sqrt(column_sums(a))
-    return a.with_values(a.values * left[row_ids(a)] * right[a.indices])
+    return a.with_values(scale_by_degrees(a.values, row_sums(a)[row_ids(a)], column_sums(a)[a.indices]))
 
 
 def add_self_loops(a: CSR) -> CSR:

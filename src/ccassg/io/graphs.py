@@ -106,6 +106,7 @@ def read_graph(
     >>> data.ids, data.feature_names, data.labels
     (array(['cid', 'bob', 'ann'], dtype=object), ('age',), ['x', 'y', 'x'])
     """
+    like = None if like is None else tuple(like)
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
     found = read_edges(edges, source=source, target=target, weight=weight, header=header, encoding=encoding)

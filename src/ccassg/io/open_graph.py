@@ -7,7 +7,6 @@ from typing import Any
 
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
-from ccassg.graph.scaling import Scaling
 from ccassg.io.graphs import read_graph
 from ccassg.io.store import is_store, open_store
 
@@ -28,32 +27,14 @@ def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True,
     return read_graph(graph, **options)
 
 
-def require_same_scale(data: Dataset, scaling: Scaling | None, graph: str) -> None:
-    """Refuse features on another scale than those of training: a store holds them as they were written."""
-    if data.scaling != scaling:
-        raise ValueError(
-            f"the features of {graph} are not scaled as those of the model; embed the files it was made from"
-        )
-
-
 def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:
     """Open a store; ValueError if options ask for what it cannot give, rather than passing over them."""
-    like = options.get("like")
-    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "scale": False, "like": like}
+    # What a model knows of its features (`like`) it compares by itself.
+    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "scale": False, "like": options.get("like")}
     for name, value in options.items():
-        if value != usual.get(name) and not isinstance(value, Scaling):  # a model's: `require_same_scale` compares
+        if value != usual.get(name):
             raise ValueError(
                 f"{path} is a store, which holds its own edges, features, labels and ids; leave `{name}` out here and give it "
                 f"to ccassg convert"
             )
-    data = open_store(path, verify=verify)
-    names = data.feature_names
-    if like is not None and names is not None and tuple(like) != names:
-        i = next((i for i, pair in enumerate(zip(like, names, strict=False)) if pair[0] != pair[1]), None)
-        how = (
-            f"{len(names)} instead of {len(like)}" if i is None else f"column {i + 1} is {names[i]!r}, not {like[i]!r}"
-        )
-        raise ValueError(
-            f"the features of {path} are not those of the model: {how}; convert a table with the model's columns"
-        )
-    return data
+    return open_store(path, verify=verify)

@@ -1,14 +1,14 @@
-"""The encoders of the paper: GCN, and MLP with batch normalisation; and several side by side.
+"""The encoders of the paper: GCN, and MLP with batch normalisation.
 
-Both are one module, `Encoder`: linear layers that may aggregate over the neighbourhood (GCN) and may normalise
-their hidden activations (MLP). The forward pass here is the plain, differentiable definition; training uses
-`ccassg.training.step`, which computes the same loss and gradients faster.
+Both are one module, `Tower`: linear layers that may aggregate over the neighbourhood (GCN) and may normalise their hidden
+activations (MLP). An `Encoder` is one tower, or several side by side. The forward pass here is the plain, differentiable
+definition; training uses `ccassg.training.step`, which computes the same loss and gradients faster.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from ccassg.graph import sparse
 from ccassg.graph.sparse import CSR
 
 
-class Encoder(nn.Module):
+class Tower(nn.Module):
     """Layers ``H <- relu(norm(A H W + b))``, the last without norm and relu.
 
     Parameters
@@ -33,7 +33,8 @@ class Encoder(nn.Module):
     seed : int
         Of the initial weights: Glorot uniform for a GCN, PyTorch's linear default for an MLP, zero biases for a GCN.
     extra_hops : int
-        Further multiplications by the adjacency in the last layer, before its bias. Not part of training.
+        Further multiplications by the adjacency in the last layer, before its bias, once training is over.
+        paper: none.
     """
 
     def __init__(
@@ -61,11 +62,6 @@ class Encoder(nn.Module):
     def norm(self, i: int) -> Any:
         """The batch norm after hidden layer ``i``."""
         return self.norms[i]
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of trained values."""
-        return sum(parameter.numel() for parameter in self.parameters())
 
     @torch.no_grad()
     def reset(self, seed: int) -> None:
@@ -103,48 +99,59 @@ class Encoder(nn.Module):
         return h
 
 
-def gcn(dims: Sequence[int], *, seed: int = 0) -> Encoder:
-    """Graph convolutional network: D_in^-1/2 (A + I) D_out^-1/2 H W + b, ReLU between layers."""
-    return Encoder(dims, propagate=True, batch_norm=False, seed=seed)
+def gcn(dims: Sequence[int], *, seed: int = 0) -> Tower:
+    """Build a graph convolutional network: D_in^-1/2 (A + I) D_out^-1/2 H W + b, ReLU between layers."""
+    return Tower(dims, propagate=True, batch_norm=False, seed=seed)
 
 
-def mlp(dims: Sequence[int], *, seed: int = 0) -> Encoder:
-    """Linear - BatchNorm - ReLU - ... - Linear, blind to the edges."""
-    return Encoder(dims, propagate=False, batch_norm=True, seed=seed)
+def mlp(dims: Sequence[int], *, seed: int = 0) -> Tower:
+    """Build Linear - BatchNorm - ReLU - ... - Linear, blind to the edges."""
+    return Tower(dims, propagate=False, batch_norm=True, seed=seed)
 
 
-class Joined(nn.Module):
-    """Encoders side by side: the columns of one after those of the other, so that what comes after can use any.
+class Encoder(nn.Module):
+    """One or more towers side by side: the columns of one after those of the other.
+
+    paper: one tower. Several keep apart what their inputs say, so that a linear probe can use any (`ccassg.defaults.towers`).
 
     Parameters
     ----------
-    parts : sequence of Encoder
+    towers : sequence of Tower
         Of the same features.
     """
 
-    def __init__(self, parts: Sequence[Encoder]) -> None:
+    def __init__(self, towers: Sequence[Tower]) -> None:
         super().__init__()
-        self.encoders = nn.ModuleList(parts)
+        self.towers = nn.ModuleList(towers)
+
+    def __iter__(self) -> Iterator[Tower]:
+        """The towers, in the order of their columns."""
+        return iter(self.towers)  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        """Number of towers."""
+        return len(self.towers)
 
     @property
-    def parts(self) -> tuple[Encoder, ...]:
-        """The encoders, in the order of their columns."""
-        return tuple(self.encoders)  # type: ignore[arg-type]
-
-    @property
-    def dims(self) -> tuple[int, ...]:
+    def dims(self) -> tuple[int, int]:
         """Widths of the features and of the whole embedding."""
-        return self.parts[0].dims[0], sum(part.dims[-1] for part in self.parts)
+        towers = list(self)
+        return towers[0].dims[0], sum(tower.dims[-1] for tower in towers)
+
+    @property
+    def n_hops(self) -> int:
+        """How far a node looks."""
+        return max(tower.n_hops for tower in self)
 
     @property
     def n_parameters(self) -> int:
         """Number of trained values."""
-        return sum(part.n_parameters for part in self.parts)
+        return sum(parameter.numel() for parameter in self.parameters())
 
-
-def parts_of(encoder: Encoder | Joined) -> tuple[Encoder, ...]:
-    """The encoders that one consists of, itself if it is a single one."""
-    return encoder.parts if isinstance(encoder, Joined) else (encoder,)
+    def forward(self, features: Tensor | CSR, a: CSR | None = None, *, keep_columns: Tensor | None = None) -> Tensor:
+        """Embed the nodes, (n, n_features) -> (n, d); arguments as for a `Tower`."""
+        made = [tower(features, a, keep_columns=keep_columns) for tower in self]
+        return made[0] if len(made) == 1 else torch.cat(made, 1)  # cat would copy
 
 
 class SparseProduct(torch.autograd.Function):

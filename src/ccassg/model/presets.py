@@ -29,7 +29,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "physics": _COMMON | {"n_steps": 100, "decorrelation": 1e-3, "feature_mask_rate": 0.5, "edge_drop_rate": 0.5},
 }
 
-# What turns a preset into its `fast` variant: the loss on a fresh random subset of nodes each step. 1024 of them cost CS 0.3
+# paper: the loss is on all nodes. The `fast` variant of a preset takes a fresh random subset each step. 1024 nodes cost CS 0.3
 # points of validation accuracy; it and Physics, which gain most from the subset, can afford more.
 FAST: dict[str, dict[str, Any]] = {name: {"loss_nodes": 1024} for name in PRESETS} | {
     "cs": {"loss_nodes": 4096},

@@ -1,10 +1,8 @@
 """One self-contained HTML page about one embedding: `write_report`.
 
-The map is drawn by a small canvas script of our own, not by Plotly: a page of a few hundred kilobytes instead of five
-megabytes, no WebGL, and full control over what the user's ids and labels can do (they are only ever set as text).
-
 The page asks no host for anything, and may not: its Content-Security-Policy admits the one script and the one style
-whose hashes it names, and no connection. The data lies in a JSON block that the browser does not execute.
+whose hashes it names, and no connection. The data lies in a JSON block that the browser does not execute; ids and
+labels are only ever set as text.
 """
 
 from __future__ import annotations

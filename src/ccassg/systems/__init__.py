@@ -1,4 +1,4 @@
-"""Every system of the paper behind one interface.
+"""Every system of the paper behind one interface, `ccassg.system.System`; CCA-SSG is one of them.
 
 Embedders have ``fit(graph)`` and ``transform(graph)``, classifiers ``fit(graph, y)`` and ``predict(graph)`` with -1 in
 ``y`` for nodes without a label. Each is imported when it is asked for, with the library that it needs.
@@ -22,9 +22,9 @@ class Method(NamedTuple):
 
 
 METHODS: dict[str, Method] = {
-    "raw-features": Method("raw_features", "RawFeatures"),
-    "propagated-features": Method("propagated_features", "PropagatedFeatures"),
-    "untrained-gcn": Method("untrained_gcn", "UntrainedGCN", preset="UNTRAINED_GCN"),
+    "raw-features": Method("untrained", "RawFeatures"),
+    "propagated-features": Method("untrained", "PropagatedFeatures"),
+    "untrained-gcn": Method("untrained", "UntrainedGCN", preset="UNTRAINED_GCN"),
     "linear-cca": Method("linear_cca", "LinearCCA"),
     "deepwalk": Method("deepwalk", "DeepWalk"),
     "deepwalk-features": Method("deepwalk", "DeepWalk", parameters={"add_features": True}),
@@ -38,7 +38,7 @@ METHODS: dict[str, Method] = {
     "bgrl": Method("bgrl", "BGRL", preset="BGRL"),
     "graph-barlow-twins": Method("graph_barlow_twins", "GraphBarlowTwins", preset="GRAPH_BARLOW_TWINS"),
     "vicreg": Method("vicreg", "VICReg", preset="VICREG"),
-    "cca-ssg": Method("ccassg.estimator", "CCASSG"),
+    "cca-ssg": Method("ccassg.estimator", "CCASSG", preset="CCA_SSG"),
     "mlp": Method("mlp", "MLP", "classifier", preset="MLP"),
     "label-propagation": Method("label_propagation", "LabelPropagation", "classifier"),
     "gcn": Method("gcn", "GCN", "classifier", preset="GCN"),
@@ -48,14 +48,14 @@ METHODS: dict[str, Method] = {
 
 
 def get_class(name: str) -> Any:
-    """The class behind a name, imported now."""
+    """Return the class behind a name, imported now."""
     method = _method(name)
     module = method.module if "." in method.module else f"{__name__}.{method.module}"
     return getattr(importlib.import_module(module), method.class_name)
 
 
 def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
-    """A system, ready to fit.
+    """Return a system, ready to fit.
 
     Parameters
     ----------
@@ -77,8 +77,6 @@ def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
     if dataset is not None and dataset not in presets.DATASETS:
         raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
     preset = {} if dataset is None or method.preset is None else getattr(presets, method.preset).get(dataset, {})
-    if name == "cca-ssg" and dataset is not None:
-        preset = cls.preset(dataset).get_params(deep=False)
     settings = preset | method.parameters | parameters
     unknown = sorted(set(settings) - set(cls().get_params()))
     if unknown:
@@ -88,20 +86,13 @@ def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
 
 def load(folder: str | Path) -> Any:
     """Read any saved system, CCA-SSG included; the files say which one it is."""
-    import json
+    from ccassg import model_file
 
-    path = Path(folder) / "config.json"
-    try:
-        config = json.loads(path.read_bytes())
-        class_name = config.get("method", "CCASSG")
-    except FileNotFoundError:
-        raise ValueError(f"{folder} holds no model: config.json and model.safetensors must be there") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is not a model's config ({type(error).__name__}: {error})") from None
+    saved = model_file.load(Path(folder))
     for name, method in METHODS.items():
-        if method.class_name == class_name:
-            return get_class(name).load(folder)
-    raise ValueError(f"{path} names the system {class_name!r}, which this version does not know")
+        if method.class_name == saved.method:
+            return get_class(name).from_saved(saved, folder)
+    raise ValueError(f"{folder} names the system {saved.method!r}, which this version does not know")
 
 
 def _method(name: str) -> Method:

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ccassg.graph import Graph
-from ccassg.systems.base import OnStep
 from ccassg.systems.encoder import projector
 from ccassg.systems.training import warmup_cosine
 from ccassg.systems.two_views import TwoViewEmbedder, View
+from ccassg.training.settings import OnStep
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -5,15 +5,12 @@ Filtering, NeurIPS 2016).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import scipy.sparse as sp
 from torch import Tensor, nn
 
 from ccassg.graph import Graph, sparse
-from ccassg.graph.sparse import CSR
 from ccassg.systems.classifier import NetworkClassifier, SparseLinear, TwoLayers, torch_csr
-from ccassg.systems.encoder import features_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,9 +30,8 @@ class ChebNet(NetworkClassifier):
         second = _filter(self.hidden_dim, len(self.classes_), self.n_terms)
         return TwoLayers(first, second, nn.ReLU(), self.dropout_rate)
 
-    def _inputs(self, graph: Graph) -> tuple[Any, ...]:
-        features = features_of(graph)
-        return (torch_csr(features) if isinstance(features, CSR) else features), scaled_laplacian(graph)
+    def _structure(self, graph: Graph) -> tuple[Tensor, ...]:
+        return (scaled_laplacian(graph),)
 
 
 def scaled_laplacian(graph: Graph) -> Tensor:

@@ -1,95 +1,28 @@
-"""The shared part of the supervised systems: labels in, classes out."""
+"""The shared part of the supervised networks: two layers, trained by cross-entropy on the labelled nodes."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ccassg.graph import Graph
 from ccassg.graph.sparse import CSR
 from ccassg.model.encoder import SparseProduct
-from ccassg.systems import saving
-from ccassg.systems.base import OnStep, System, as_seed, check_parameters, seeded
+from ccassg.systems.base import Classifier
+from ccassg.systems.encoder import features_of
 from ccassg.systems.training import minimise
-
-Array = npt.NDArray[Any]
-
-
-class Classifier(System):
-    """A system that predicts classes; abstract. Its own part is `_fit` and `_scores`."""
-
-    def fit(self, X: Any, y: npt.ArrayLike, *, validation: Any = None, on_step: OnStep | None = None) -> Self:
-        """Train on the labelled nodes of a graph.
-
-        Parameters
-        ----------
-        X : Graph, or anything `as_graph` takes
-        y : int array of shape (n,)
-            Classes; -1 for nodes without a label.
-        validation : int array, optional
-            Labelled nodes that are not trained on but choose the step to stop at: the highest accuracy on them,
-            then the lowest loss. Without them the last step counts.
-        on_step : function of (step, loss), optional
-            Called after every step.
-        """
-        check_parameters(self.get_params(deep=False))
-        graph = self._input(X, reset=True)
-        labels = check_labels(y, graph.n_nodes)
-        held_out = np.zeros(0, np.int64) if validation is None else np.asarray(validation, np.int64)
-        if (labels[held_out] < 0).any():
-            raise ValueError("validation names nodes without a label; give labelled ones")
-        nodes = np.setdiff1d(np.flatnonzero(labels >= 0), held_out)
-        if len(nodes) == 0:
-            raise ValueError("no node to train on has a label (all of y is -1 or held out); label at least one")
-        self.classes_ = np.unique(labels[labels >= 0])
-        self.seed_ = as_seed(self.random_state)
-        codes = torch.from_numpy(np.searchsorted(self.classes_, labels))
-        with seeded(self.seed_), saving.stopwatch() as clock:
-            history = self._fit(graph, codes, torch.from_numpy(nodes), torch.from_numpy(held_out), on_step)
-        self.history_ = {"loss": history}
-        self.fit_seconds_ = clock.seconds
-        return self
-
-    def predict(self, X: Any) -> Array:
-        """The class of every node, (n,)."""
-        return self.classes_[self.predict_proba(X).argmax(1)]
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float32]:
-        """The probability of every class, (n, n_classes), columns in the order of ``classes_``."""
-        check_is_fitted(self)
-        graph = self._input(X, reset=False)
-        with torch.no_grad():
-            return np.asarray(self._scores(graph), np.float32)
-
-    @abstractmethod
-    def _fit(self, graph: Graph, y: Tensor, train: Tensor, validation: Tensor, on_step: OnStep | None) -> list[float]:
-        """Train; ``y`` are codes 0 .. n_classes - 1, right at the nodes ``train`` and ``validation`` only."""
-
-    @abstractmethod
-    def _scores(self, graph: Graph) -> Tensor:
-        """Probabilities, (n, n_classes)."""
-
-    def _state(self) -> dict[str, Any]:
-        return {"classes_": self.classes_.tolist()}
-
-    def _restore(self, tensors: dict[str, Tensor]) -> None:
-        self.classes_ = np.asarray(self.classes_)
-        super()._restore(tensors)
+from ccassg.training.settings import OnStep
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(Classifier):
-    """A neural network trained by cross-entropy; abstract. Its own part is `_module` and `_inputs`.
+    """A neural network trained by cross-entropy; abstract. Its own part is `_module` and `_structure`.
 
     Parameters
     ----------
@@ -111,13 +44,16 @@ class NetworkClassifier(Classifier):
     learning_rate: float = 1e-2
     weight_decay: float = 5e-4
 
-    @abstractmethod
-    def _inputs(self, graph: Graph) -> tuple[Any, ...]:
-        """What the module takes: features first."""
+    def _structure(self, graph: Graph) -> tuple[Tensor, ...]:
+        """Return what the layers take beside the features; nothing here."""
+        return ()
+
+    def _inputs(self, graph: Graph) -> tuple[Tensor, ...]:
+        features = features_of(graph)
+        return (torch_csr(features) if isinstance(features, CSR) else features, *self._structure(graph))
 
     def _fit(self, graph: Graph, y: Tensor, train: Tensor, validation: Tensor, on_step: OnStep | None) -> list[float]:
-        module: Any = self._module()
-        self.module_ = module
+        module = self.module_ = self._module()
         inputs = self._inputs(graph)
         best: dict[str, Any] = {"score": (-1.0, -math.inf), "weights": None}
 
@@ -150,16 +86,14 @@ class NetworkClassifier(Classifier):
 
     def _groups(self) -> list[dict[str, Any]]:
         """Adam's parameter groups: weight decay on the first layer only."""
-        module: Any = self.module_
-        layers = module.layers
+        layers = self.module_.layers
         return [
             {"params": list(layers[0].parameters()), "weight_decay": self.weight_decay},
             {"params": list(layers[1:].parameters()), "weight_decay": 0.0},
         ]
 
     def _scores(self, graph: Graph) -> Tensor:
-        module: Any = self.module_
-        scores: Tensor = module(*self._inputs(graph)).softmax(1)
+        scores: Tensor = self.module_(*self._inputs(graph)).softmax(1)
         return scores
 
 
@@ -209,16 +143,6 @@ class SparseLinear(nn.Module):
 def torch_csr(a: CSR) -> Tensor:
     """The same matrix as PyTorch's own sparse tensor, which PyG's layers take as features and as adjacency."""
     return _sparse_csr(a.indptr, a.indices, a.values, a.shape)
-
-
-def check_labels(y: npt.ArrayLike, n_nodes: int) -> Array:
-    """Labels as int64, (n,); ValueError otherwise."""
-    labels = np.asarray(y)
-    if labels.shape != (n_nodes,):
-        raise ValueError(f"y must have one label per node, shape ({n_nodes},), got {labels.shape}; -1 where unknown")
-    if labels.dtype.kind not in "iu":
-        raise ValueError(f"y must be integers, got dtype {labels.dtype}; number the classes from 0, -1 where unknown")
-    return labels.astype(np.int64)
 
 
 def _sparse_csr(indptr: Tensor, indices: Tensor, values: Tensor, shape: Any) -> Tensor:

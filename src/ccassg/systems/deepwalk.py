@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +11,9 @@ import torch
 from torch import Tensor
 
 from ccassg.graph import Graph
-from ccassg.systems.base import Embedder, OnStep, dense
+from ccassg.graph.feature_space import edge_fingerprint
+from ccassg.systems.base import Embedder, dense
+from ccassg.training.settings import OnStep
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,7 +37,6 @@ class DeepWalk(Embedder):
         Same seed, same bits.
     """
 
-    needs_features: ClassVar[bool] = False
     needs_edges: ClassVar[bool] = True
 
     embedding_dim: int = 128
@@ -45,10 +45,14 @@ class DeepWalk(Embedder):
     window_length: int = 10
     add_features: bool = False
 
+    @property
+    def needs_features(self) -> bool:
+        """Only to append them."""
+        return self.add_features
+
     def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
         from gensim.models import Word2Vec
 
-        self._features(graph)  # refuse a graph without features before the long part
         rng = np.random.default_rng(self.seed_)
         starts = np.flatnonzero(np.diff(graph.indptr))
         walks = np.concatenate(
@@ -71,33 +75,25 @@ class DeepWalk(Embedder):
         vectors = np.zeros((graph.n_nodes, self.embedding_dim), np.float32)
         vectors[met[model.wv.index_to_key]] = model.wv.vectors
         self.vectors_ = torch.from_numpy(vectors)
-        self.fingerprint_ = _fingerprint(graph)
+        self.fingerprint_ = edge_fingerprint(graph)
         return []
 
     def _embed(self, graph: Graph) -> Any:
-        if _fingerprint(graph) != self.fingerprint_:
+        if edge_fingerprint(graph) != self.fingerprint_:
             raise ValueError("DeepWalk embeds only the graph it was fitted on, and these edges differ; fit it again")
         return np.hstack([self.vectors_.numpy(), *self._features(graph)])
 
     def _features(self, graph: Graph) -> list[Any]:
-        if not self.add_features:
-            return []
-        if graph.features is None:
-            raise ValueError("add_features=True needs a graph with features; pass features=, or set it to False")
-        if graph.n_features != self.n_features_in_:
-            raise ValueError(
-                f"the graph has {graph.n_features} features, but DeepWalk was fitted on {self.n_features_in_}"
-            )
-        return [dense(graph.features)]
+        return [dense(graph.features)] if self.add_features else []
 
     def _state(self) -> dict[str, Any]:
-        return {"fingerprint_": self.fingerprint_}
+        return {"fingerprint": self.fingerprint_}
 
     def _tensors(self) -> dict[str, Tensor]:
         return {"vectors": self.vectors_}
 
-    def _restore(self, tensors: dict[str, Tensor]) -> None:
-        self.vectors_ = tensors["vectors"]
+    def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        self.fingerprint_, self.vectors_ = str(state["fingerprint"]), tensors["vectors"]
 
     @property
     def n_parameters_(self) -> int:
@@ -126,9 +122,3 @@ def random_walks(graph: Graph, starts: npt.NDArray[Any], length: int, rng: np.ra
         at = np.where(stuck, at, graph.indices[chosen])
         walks[:, step] = at
     return walks
-
-
-def _fingerprint(graph: Graph) -> str:
-    digest = hashlib.sha256(np.asarray(graph.indptr, np.int64).tobytes())
-    digest.update(np.asarray(graph.indices, np.int64).tobytes())
-    return digest.hexdigest()

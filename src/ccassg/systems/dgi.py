@@ -4,20 +4,21 @@ ICLR 2019).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from ccassg.graph import Graph
 from ccassg.graph.sparse import CSR
-from ccassg.systems.base import Embedder, OnStep
-from ccassg.systems.encoder import GraphEncoder, inputs, shuffled
-from ccassg.systems.training import minimise
+from ccassg.systems.base import NetworkEmbedder
+from ccassg.systems.encoder import GraphEncoder, inputs
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DGI(Embedder):
+class DGI(NetworkEmbedder):
     """PyG's ``DeepGraphInfomax`` on one graph convolution with PReLU.
 
     Parameters
@@ -38,8 +39,6 @@ class DGI(Embedder):
 
     embedding_dim: int = 512
     n_steps: int = 1000
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
     patience: int | None = 20
 
     def _module(self) -> nn.Module:
@@ -50,24 +49,16 @@ class DGI(Embedder):
         model: nn.Module = DeepGraphInfomax(self.embedding_dim, encoder, None, None)
         return model
 
-    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
-        self.module_: Any = self._module()
+    def _losses(self, graph: Graph) -> Callable[[int], Tensor]:
         features, a = inputs(graph)
-        return minimise(
-            self.module_,
-            lambda step: self._loss(features, a),
-            n_steps=self.n_steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            patience=self.patience,
-            on_step=on_step,
-        )
+        return lambda step: self._loss(features, a)
 
     def _loss(self, features: Tensor | CSR, a: CSR) -> Tensor:
         encoder = self.module_.encoder
         # One product for both: a shuffled graph's is the shuffled product.
         projected = encoder.project(features)
-        real, corrupted = encoder.propagate(projected, a), encoder.propagate(shuffled(projected), a)
+        shuffled = projected[torch.randperm(len(projected))]
+        real, corrupted = encoder.propagate(projected, a), encoder.propagate(shuffled, a)
         loss: Tensor = self.module_.loss(real, corrupted, real.mean(0).sigmoid())
         return loss
 

@@ -18,8 +18,8 @@ from ccassg.graph import Graph, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.model import augment
 from ccassg.model.encoder import SparseProduct
-from ccassg.training.loop import feature_tensor
 from ccassg.training.products import in_faster_form
+from ccassg.training.rows import feature_tensor
 
 
 class PReLU(nn.PReLU):
@@ -142,9 +142,4 @@ def features_of(graph: Graph) -> Tensor | CSR:
 
 def inputs(graph: Graph) -> tuple[Tensor | CSR, CSR]:
     """What an encoder takes: the features and the normalised adjacency with self-loops."""
-    return features_of(graph), augment.normalized(augment.edge_structure(graph))
-
-
-def shuffled(rows: Tensor) -> Tensor:
-    """The rows in random order (torch's generator): the corruption of DGI."""
-    return rows[torch.randperm(len(rows))]
+    return features_of(graph), augment.normalized(graph)

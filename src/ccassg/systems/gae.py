@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from ccassg.graph import Graph, sparse
-from ccassg.systems.base import Embedder, OnStep
+from ccassg.systems.base import NetworkEmbedder
 from ccassg.systems.encoder import GraphEncoder, inputs
-from ccassg.systems.training import minimise
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GAE(Embedder):
+class GAE(NetworkEmbedder):
     """PyG's ``GAE`` on two graph convolutions.
 
     Parameters
@@ -32,9 +32,7 @@ class GAE(Embedder):
 
     hidden_dim: int = 32
     embedding_dim: int = 16
-    n_steps: int = 200
     learning_rate: float = 1e-2
-    weight_decay: float = 0.0
 
     def _module(self) -> nn.Module:
         from torch_geometric.nn import GAE as Autoencoder
@@ -43,8 +41,7 @@ class GAE(Embedder):
         model: nn.Module = Autoencoder(GraphEncoder(dims, activate_last=False))
         return model
 
-    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
-        self.module_: Any = self._module()
+    def _losses(self, graph: Graph) -> Callable[[int], Tensor]:
         features, a = inputs(graph)
         edges = torch.stack([a.indices.long(), sparse.row_ids(a)])  # self-loops too, as in the paper
         n = graph.n_nodes
@@ -52,16 +49,10 @@ class GAE(Embedder):
         def loss_at(step: int) -> Tensor:
             # PyG would draw its negatives from Python's global generator.
             negatives = torch.randint(n, edges.shape)
-            return self.module_.recon_loss(self.module_.encode(features, a), edges, negatives)
+            loss: Tensor = self.module_.recon_loss(self.module_.encode(features, a), edges, negatives)
+            return loss
 
-        return minimise(
-            self.module_,
-            loss_at,
-            n_steps=self.n_steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            on_step=on_step,
-        )
+        return loss_at
 
     def _embed(self, graph: Graph) -> Tensor:
         z: Tensor = self.module_.encode(*inputs(graph))

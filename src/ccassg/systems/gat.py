@@ -9,9 +9,7 @@ import torch
 from torch import nn
 
 from ccassg.graph import Graph, sparse
-from ccassg.graph.sparse import CSR
-from ccassg.systems.classifier import NetworkClassifier, SparseLinear, TwoLayers, torch_csr
-from ccassg.systems.encoder import features_of
+from ccassg.systems.classifier import NetworkClassifier, SparseLinear, TwoLayers
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -45,9 +43,8 @@ class GAT(NetworkClassifier):
         second = GATConv(width, len(self.classes_), heads=self.n_output_heads, concat=False, dropout=p)
         return TwoLayers(first, second, nn.ELU(), p)
 
-    def _inputs(self, graph: Graph) -> tuple[Any, ...]:
-        features = features_of(graph)
-        return (torch_csr(features) if isinstance(features, CSR) else features), edge_index(graph)
+    def _structure(self, graph: Graph) -> tuple[torch.Tensor, ...]:
+        return (edge_index(graph),)
 
     def _groups(self) -> list[dict[str, Any]]:
         return [{"params": list(self.module_.parameters()), "weight_decay": self.weight_decay}]

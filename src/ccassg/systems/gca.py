@@ -12,11 +12,12 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ccassg.graph import Graph, sparse
+from ccassg.graph import Graph, draws, sparse
 from ccassg.model import augment
-from ccassg.systems.contrast import ContrastiveEmbedder
+from ccassg.parameters import rates
 from ccassg.systems.encoder import features_of
-from ccassg.systems.two_views import View, pair
+from ccassg.systems.grace import GRACE
+from ccassg.systems.two_views import View
 
 # No edge or column is dropped more often than this (p_tau of the paper).
 CEILING = 0.7
@@ -25,7 +26,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GCA(ContrastiveEmbedder):
+class GCA(GRACE):
     """GRACE, where edges into central nodes and columns frequent among central nodes are dropped less often.
 
         p = min( rate (s_max - s) / (s_max - s_mean), 0.7 ),   s = log(1 + centrality)
@@ -41,21 +42,22 @@ class GCA(ContrastiveEmbedder):
     def _views(self, graph: Graph) -> Callable[[int, int], View]:
         nodes = node_centrality(graph, self.centrality)
         edges, features = augment.edge_structure(graph), features_of(graph)
-        edge_weights = drop_weights(np.log1p(nodes)[edges.rows.numpy()], without=edges.loops.numpy())
+        edge_weights = drop_weights(np.log1p(nodes)[sparse.row_ids(edges.a).numpy()], without=edges.loops.numpy())
         present = abs(sp.csr_array(graph.features)).sign()
         column_weights = drop_weights(np.log1p(present.T @ nodes))
-        column_keys = augment.mix(torch.arange(1, graph.n_features + 1))
-        edge_rates, column_rates = pair(self.edge_drop_rate), pair(self.feature_mask_rate)
+        column_keys = draws.numbered_keys(graph.n_features)
+        edge_rates = rates("edge_drop_rate", self.edge_drop_rate)
+        column_rates = rates("feature_mask_rate", self.feature_mask_rate)
 
         def view(step: int, v: int) -> View:
             def kept(keys: Tensor, weights: Tensor, rate: float, purpose: int) -> Tensor:
-                numbers = augment.draw(keys, seed=self.seed_, step=step, view=v, purpose=purpose)
+                numbers = draws.draw(keys, seed=self.seed_, step=step, view=v, purpose=purpose)
                 return numbers.double() >= ((rate * weights).clamp(max=CEILING) - 0.5) * 2.0**64
 
-            stays = kept(edges.keys, edge_weights, edge_rates[v], augment.EDGES)
+            stays = kept(edges.keys, edge_weights, edge_rates[v], draws.EDGES)
             stays[edges.loops] = True
             a = sparse.normalize(sparse.select_entries(edges.a, stays))
-            return features, a, kept(column_keys, column_weights, column_rates[v], augment.COLUMNS)
+            return features, a, kept(column_keys, column_weights, column_rates[v], draws.COLUMNS)
 
         return view
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from torch import nn
+from torch import Tensor, nn
 
 from ccassg.graph import Graph
-from ccassg.graph.sparse import CSR
+from ccassg.model import augment
 from ccassg.systems.classifier import NetworkClassifier, SparseLinear, TwoLayers, torch_csr
-from ccassg.systems.encoder import inputs
 
 
 class GCN(NetworkClassifier):
@@ -24,6 +21,5 @@ class GCN(NetworkClassifier):
         second = GCNConv(self.hidden_dim, len(self.classes_), normalize=False)
         return TwoLayers(first, second, nn.ReLU(), self.dropout_rate)
 
-    def _inputs(self, graph: Graph) -> tuple[Any, ...]:
-        features, a = inputs(graph)
-        return (torch_csr(features) if isinstance(features, CSR) else features), torch_csr(a)
+    def _structure(self, graph: Graph) -> tuple[Tensor, ...]:
+        return (torch_csr(augment.normalized(graph)),)

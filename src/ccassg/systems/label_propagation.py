@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from ccassg.graph import Graph
-from ccassg.systems.base import OnStep
-from ccassg.systems.classifier import Classifier
+from ccassg.systems.base import Classifier
 from ccassg.systems.gat import edge_index
+from ccassg.training.settings import OnStep
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -29,11 +29,15 @@ class LabelPropagation(Classifier):
         Weight of the neighbours against the node's own label.
     """
 
-    needs_features: ClassVar[bool] = False
     needs_edges: ClassVar[bool] = True
 
     n_hops: int = 50
     alpha: float = 0.9
+
+    @property
+    def needs_features(self) -> bool:
+        """They are not read."""
+        return False
 
     def _fit(self, graph: Graph, y: Tensor, train: Tensor, validation: Tensor, on_step: OnStep | None) -> list[float]:
         self.labels_ = torch.full((graph.n_nodes,), -1)
@@ -56,6 +60,6 @@ class LabelPropagation(Classifier):
     def _tensors(self) -> dict[str, Tensor]:
         return {"labels": self.labels_}
 
-    def _restore(self, tensors: dict[str, Tensor]) -> None:
-        super()._restore({})
+    def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        super()._restore(state, {})
         self.labels_ = tensors["labels"]

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from ccassg.graph import Graph
-from ccassg.systems.base import Embedder, OnStep, dense
+from ccassg.systems.base import Embedder, dense
+from ccassg.training.settings import OnStep
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -64,5 +65,5 @@ class LinearCCA(Embedder):
     def _tensors(self) -> dict[str, Tensor]:
         return {"weights": self.weights_, "mean": self.mean_}
 
-    def _restore(self, tensors: dict[str, Tensor]) -> None:
+    def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         self.weights_, self.mean_ = tensors["weights"], tensors["mean"]

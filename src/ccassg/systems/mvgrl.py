@@ -4,8 +4,9 @@ Contrastive Multi-View Representation Learning on Graphs, ICML 2020).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,18 +14,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ccassg.graph import Graph, sparse
+from ccassg.graph import Graph, draws, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.model import augment
-from ccassg.systems.base import Embedder, OnStep
+from ccassg.systems.base import NetworkEmbedder
 from ccassg.systems.encoder import GraphEncoder, inputs
-from ccassg.systems.training import minimise
 
 Inputs = tuple[Tensor | CSR, CSR, CSR]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MVGRL(Embedder):
+class MVGRL(NetworkEmbedder):
     """One encoder on the adjacency A, one on its PPR diffusion S; the embedding is the sum of both.
 
         S = alpha (I - (1 - alpha) A)^-1,   entries below ``threshold`` left out
@@ -55,8 +55,6 @@ class MVGRL(Embedder):
     threshold: float = 0.01
     subgraph_nodes: int | None = None
     n_steps: int = 500
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
     patience: int | None = 20
 
     def _module(self) -> nn.ModuleDict:
@@ -67,8 +65,7 @@ class MVGRL(Embedder):
         encoders = {name: GraphEncoder(dims, activation="prelu") for name in ("adjacency", "diffusion")}
         return nn.ModuleDict(encoders | {"discriminator": discriminator})
 
-    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
-        self.module_: Any = self._module()
+    def _losses(self, graph: Graph) -> Callable[[int], Tensor]:
         s = ppr(graph, self.alpha, self.threshold)
         whole = (*inputs(graph), sparse.from_scipy(s))
         size = self.subgraph_nodes
@@ -76,18 +73,10 @@ class MVGRL(Embedder):
         def loss_at(step: int) -> Tensor:
             if size is None or size >= graph.n_nodes:
                 return self._loss(whole)
-            nodes = augment.sample_nodes(graph.n_nodes, size, seed=self.seed_, step=step).numpy()
+            nodes = draws.sample_nodes(graph.n_nodes, size, seed=self.seed_, step=step).numpy()
             return self._loss((*inputs(graph.subgraph(nodes)), sparse.from_scipy(s[nodes][:, nodes])))
 
-        return minimise(
-            self.module_,
-            loss_at,
-            n_steps=self.n_steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            patience=self.patience,
-            on_step=on_step,
-        )
+        return loss_at
 
     def _loss(self, views: Inputs) -> Tensor:
         features, a, s = views
@@ -117,7 +106,7 @@ class MVGRL(Embedder):
 
 def ppr(graph: Graph, alpha: float, threshold: float, *, block: int = 256, tolerance: float = 1e-6) -> sp.csr_array:
     """Personalised PageRank of every node, sparse (n, n): the series alpha sum_k (1 - alpha)^k A^k, in blocks of rows."""
-    a = augment.normalized(augment.edge_structure(graph))
+    a = augment.normalized(graph)
     n_terms = int(np.ceil(np.log(tolerance) / np.log(1 - alpha)))
     transposed, rows = sparse.transpose(a), []
     for start in range(0, graph.n_nodes, block):

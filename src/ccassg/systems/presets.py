@@ -30,6 +30,8 @@ def _widths(embedding: int) -> Settings:
     return {"hidden_dim": 2 * embedding, "embedding_dim": embedding}
 
 
+CCA_SSG: dict[str, Settings] = CCASSG_PRESETS
+
 # The rates of the paper on CCA-SSG, for systems that name none. On CS it has an MLP and drops no edges: Cora's rate there.
 _CCASSG_VIEWS = {
     name: _views(preset["edge_drop_rate"] or 0.4, preset["feature_mask_rate"])

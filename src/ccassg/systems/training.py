@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ccassg.training.loop import NonFiniteLossError
+from ccassg.training.settings import NonFiniteLossError, OnStep
 
 
 def minimise(
@@ -23,7 +23,7 @@ def minimise(
     patience: int | None = None,
     n_warmup_steps: int | None = None,
     after_step: Callable[[int], None] | None = None,
-    on_step: Callable[[int, float], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> list[float]:
     """Train ``module`` in place and leave it in evaluation mode.
 
@@ -41,7 +41,7 @@ def minimise(
     n_warmup_steps : int, optional
         Raise the learning rate linearly, then lower it along a cosine to 0, with decay decoupled from the gradient
         (AdamW): the schedule of BGRL and Graph Barlow Twins. By default the rate is constant.
-    after_step, on_step : functions of (step) and of (step, loss), optional
+    after_step, on_step : functions of (step) and of (step, losses, n_steps), optional
 
     Returns
     -------
@@ -72,7 +72,7 @@ def minimise(
         if after_step is not None:
             after_step(step)
         if on_step is not None:
-            on_step(step, value)
+            on_step(step, {"loss": value}, n_steps)
         if patience is not None and since >= patience:
             break
     if best_weights is not None:

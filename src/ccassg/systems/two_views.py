@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from ccassg.graph import Graph
 from ccassg.graph.sparse import CSR
 from ccassg.model import augment
-from ccassg.systems.base import Embedder, OnStep
+from ccassg.parameters import rates
+from ccassg.systems.base import NetworkEmbedder
 from ccassg.systems.encoder import GraphEncoder, features_of, inputs
-from ccassg.systems.training import minimise
 
 # One view: what `GraphEncoder` takes, (features, adjacency, kept columns).
 View = tuple[Tensor | CSR, CSR, Tensor | None]
@@ -22,7 +22,7 @@ Rate = float | tuple[float, float]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TwoViewEmbedder(Embedder):
+class TwoViewEmbedder(NetworkEmbedder):
     """Abstract; a system adds its loss, and its own views if it draws them in another way.
 
     Parameters
@@ -43,8 +43,6 @@ class TwoViewEmbedder(Embedder):
     activation: str = "prelu"
     edge_drop_rate: Rate = 0.3
     feature_mask_rate: Rate = 0.3
-    n_steps: int = 200
-    learning_rate: float = 1e-3
     weight_decay: float = 1e-5
 
     @abstractmethod
@@ -56,33 +54,21 @@ class TwoViewEmbedder(Embedder):
         assert isinstance(self.module_["encoder"], GraphEncoder)
         return self.module_["encoder"]
 
-    def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
-        self.module_: Any = self._module()
+    def _losses(self, graph: Graph) -> Callable[[int], Tensor]:
         view = self._views(graph)
-        return minimise(
-            self.module_,
-            lambda step: self._loss((view(step, 0), view(step, 1)), step),
-            n_steps=self.n_steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            n_warmup_steps=getattr(self, "n_warmup_steps", None),
-            after_step=self._after_step,
-            on_step=on_step,
-        )
+        return lambda step: self._loss((view(step, 0), view(step, 1)), step)
 
     def _embed(self, graph: Graph) -> Tensor:
         return self._encoder(*inputs(graph))
 
-    def _after_step(self, step: int) -> None:
-        """Whatever is not done by the optimizer; nothing here."""
-
     def _views(self, graph: Graph) -> Callable[[int, int], View]:
         """The function from (step, 0 or 1) to a view."""
         features, edges = features_of(graph), augment.edge_structure(graph)
-        edge_rates, column_rates = pair(self.edge_drop_rate), pair(self.feature_mask_rate)
+        edge_rates = rates("edge_drop_rate", self.edge_drop_rate)
+        column_rates = rates("feature_mask_rate", self.feature_mask_rate)
 
         def view(step: int, v: int) -> View:
-            a, _ = augment.drop_edges(edges, edge_rates[v], seed=self.seed_, step=step, view=v)
+            a = augment.drop_edges(edges, edge_rates[v], seed=self.seed_, step=step, view=v)
             keep = augment.mask_features(graph.n_features, column_rates[v], seed=self.seed_, step=step, view=v)
             return features, a, keep
 
@@ -95,8 +81,3 @@ class TwoViewEmbedder(Embedder):
     @abstractmethod
     def _module(self) -> nn.ModuleDict:
         """New modules by name; "encoder" is the one that embeds."""
-
-
-def pair(rate: Rate) -> tuple[float, float]:
-    """One rate per view."""
-    return (rate[0], rate[1]) if isinstance(rate, (tuple, list)) else (rate, rate)

@@ -10,26 +10,19 @@ width needs no memory, and none is better than some: past batches were embedded 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from ccassg.graph import Graph, sparse
+from ccassg.graph import Graph, draws, sparse
 from ccassg.graph.sparse import CSR
-from ccassg.model import augment
+from ccassg.model.encoder import Tower
 from ccassg.training.products import FirstProduct, SeparateProducts, first_product
-from ccassg.training.step import View
+from ccassg.training.rows import neighbours, rows_of_features
+from ccassg.training.settings import Settings
+from ccassg.training.step import StepInputs, StepView
+from ccassg.training.views import kept_columns
 
-if TYPE_CHECKING:
-    from ccassg.model.encoder import Encoder
-    from ccassg.training.loop import Settings
-
-# What the order of the nodes is drawn for; beside those of `ccassg.model.augment`.
-ORDER = 3
-ROUNDS = 4
 EDGES_AT_ONCE = 2**22
 # Running means reach back to as many batches as it takes to have this many nodes per dimension, and to no more than so many.
 NODES_PER_DIMENSION = 2.0
@@ -77,69 +70,14 @@ class RunningMoments:
 
 
 def memory_for(batch_nodes: int, width: int) -> float:
-    """Batches that running means should reach back to: 1, the batch alone, where it has nodes enough for its width."""
+    """Return how many batches running means should reach back to: 1, the batch alone, where it has nodes enough for its width."""
     return min(LONGEST_MEMORY, max(1.0, NODES_PER_DIMENSION * width / batch_nodes))
 
 
-@dataclass(frozen=True)
-class Rows:
-    """A sparse matrix to take rows of: CSR arrays that may lie on disk; ``weights`` is None where every entry is 1."""
-
-    indptr: Tensor
-    indices: Tensor
-    weights: Tensor | None
-    n_columns: int
-
-    def rows(self, nodes: Tensor) -> CSR:
-        """Some of the rows; values are the weights, or empty without."""
-        first = self.indptr[nodes]
-        counts = self.indptr[nodes + 1] - first
-        indptr = torch.zeros(len(nodes) + 1, dtype=torch.int64)
-        torch.cumsum(counts, 0, out=indptr[1:])
-        entries = torch.arange(int(indptr[-1])) + torch.repeat_interleave(first - indptr[:-1], counts)
-        values = torch.empty(0) if self.weights is None else self.weights[entries]
-        return CSR(indptr, self.indices[entries], values, (len(nodes), self.n_columns))
-
-
-def neighbours(graph: Graph) -> tuple[Rows, Rows]:
-    """Whom every node receives from, and whom it sends to; the same arrays, still on disk, if the graph is undirected."""
-    weights = None if graph.weights is None else torch.from_numpy(graph.weights)
-    sent = Rows(torch.from_numpy(graph.indptr), torch.from_numpy(graph.indices), weights, graph.n_nodes)
-    if not graph.directed:
-        return sent, sent
-    by_receiver = graph.adjacency().tocsc()
-    received = Rows(
-        torch.from_numpy(by_receiver.indptr.astype(np.int64)),
-        torch.from_numpy(by_receiver.indices),
-        None if weights is None else torch.from_numpy(by_receiver.data),
-        graph.n_nodes,
-    )
-    return received, sent
-
-
 def batch_of(n_nodes: int, size: int, *, seed: int, step: int) -> Tensor:
-    """The nodes of a step's batch, in increasing order: each epoch deals out the nodes anew, each at most once."""
+    """Return the nodes of a step's batch, in increasing order: each epoch deals out the nodes anew, each at most once."""
     epoch, k = divmod(step, max(1, n_nodes // size))
-    return shuffled(torch.arange(k * size, (k + 1) * size), n_nodes, seed=seed, epoch=epoch).sort().values
-
-
-def shuffled(positions: Tensor, n: int, *, seed: int, epoch: int) -> Tensor:
-    """Where a random permutation of 0 .. n - 1 sends these positions, without making all of it.
-
-    A Feistel network is a permutation of a power of 4; what falls outside 0 .. n - 1 goes round again.
-    """
-    half = max(1, ((n - 1).bit_length() + 1) // 2)
-    mask = (1 << half) - 1
-    result = positions.clone()
-    todo = torch.arange(len(positions))
-    while len(todo):
-        left, right = result[todo] >> half, result[todo] & mask
-        for i in range(ROUNDS):
-            number = augment.draw(augment.mix(right + 1), seed=seed, step=epoch, view=i, purpose=ORDER)
-            left, right = right, left ^ (number & mask)
-        result[todo] = (left << half) | right
-        todo = todo[result[todo] >= n]
-    return result
+    return draws.shuffled(torch.arange(k * size, (k + 1) * size), n_nodes, seed=seed, epoch=epoch).sort().values
 
 
 class BatchViews:
@@ -149,19 +87,28 @@ class BatchViews:
     ----------
     graph : Graph
         Its arrays may lie on disk; a step reads the rows it needs.
-    encoder : Encoder
+    tower : Tower
     settings : Settings
         ``batch_nodes`` nodes are in the loss of a step, over all shards. With ``max_neighbors``, a node aggregates over about
         so many random ones of its neighbours in a view, scaled up to stand for all.
     shard, n_shards : int
         Which of how many processes that share every batch.
+    edges_at_once : int
+        Edges in memory at a time where only their sums are needed.
     """
 
     def __init__(
-        self, graph: Graph, encoder: Encoder, settings: Settings, *, shard: int = 0, n_shards: int = 1
+        self,
+        graph: Graph,
+        tower: Tower,
+        settings: Settings,
+        *,
+        shard: int = 0,
+        n_shards: int = 1,
+        edges_at_once: int = EDGES_AT_ONCE,
     ) -> None:
-        self.graph, self.settings = graph, settings
-        self.propagate, self.dims, self.device = encoder.propagate, encoder.dims, encoder.weights[0].device
+        self.graph, self.settings, self.edges_at_once = graph, settings, edges_at_once
+        self.propagate, self.dims, self.device = tower.propagate, tower.dims, tower.weights[0].device
         self.shard, self.n_shards = shard, n_shards
         self.received, self.sent = neighbours(graph)
         self.features = rows_of_features(graph)
@@ -169,23 +116,20 @@ class BatchViews:
         # Features narrower than the first layer are aggregated before they are multiplied: fewer numbers to add up.
         self.aggregate_first = isinstance(self.features, Tensor) and self.dims[0] <= self.dims[1]
 
-    def __call__(self, step: int) -> tuple[FirstProduct | SeparateProducts, tuple[View, View], int]:
+    def __call__(self, step: int) -> StepInputs:
         """Features, views and number of nodes in the loss at ``step``."""
         settings = self.settings
         size = min(settings.batch_nodes, self.graph.n_nodes)
         nodes = batch_of(self.graph.n_nodes, size, seed=settings.seed, step=step)[self.shard :: self.n_shards]
-        columns = [
-            augment.mask_features(self.dims[0], rate, seed=settings.seed, step=step, view=v, device=self.device)
-            for v, rate in enumerate(settings.feature_mask_rate)
-        ]
+        columns = kept_columns(settings, self.dims[0], step, self.device)
         if not self.propagate:
             features = self._product(nodes)
-            return features, (View(columns[0], None), View(columns[1], None)), size
+            return features, (StepView(columns[0], None), StepView(columns[1], None)), size
         (layers1, outer1), (layers2, outer2) = (self._field(nodes, step, v) for v in (0, 1))
         if self.aggregate_first:
             sums = [self._aggregated(layers1[0], outer1), self._aggregated(layers2[0], outer2)]
             views = [
-                View(kept, [None, *self._with_transposes(layers[1:])])
+                StepView(kept, [None, *self._with_transposes(layers[1:])])
                 for kept, layers in zip(columns, (layers1, layers2), strict=True)
             ]
             return SeparateProducts([FirstProduct(x, x.T) for x in sums]), (views[0], views[1]), size
@@ -195,7 +139,7 @@ class BatchViews:
         for kept, layers, outer in zip(columns, (layers1, layers2), (outer1, outer2), strict=True):
             place = torch.searchsorted(union, outer).to(torch.int32)
             first = CSR(layers[0].indptr, place[layers[0].indices], layers[0].values, (layers[0].shape[0], len(union)))
-            views.append(View(kept, self._with_transposes([first, *layers[1:]])))
+            views.append(StepView(kept, self._with_transposes([first, *layers[1:]])))
         return self._product(union), (views[0], views[1]), size
 
     def _field(self, nodes: Tensor, step: int, v: int) -> tuple[list[CSR], Tensor]:
@@ -208,21 +152,19 @@ class BatchViews:
 
     def _aggregation(self, nodes: Tensor, step: int, v: int) -> tuple[CSR, Tensor]:
         """One layer's aggregation into ``nodes``, and the nodes of its columns, in increasing order."""
-        rows = self.received.rows(nodes)
+        rows = self.received[nodes]
         owner = sparse.row_ids(rows)
         senders = rows.indices.long()
         numbers = self._draws(nodes[owner], senders, step, v)
-        kept = numbers >= self._threshold(v)
-        strength = _sums(owner[kept], rows.values[kept] if rows.values.numel() else None, len(nodes))
+        kept = numbers >= draws.threshold(self.settings.edge_drop_rate[v])
+        strength = self._sums(rows, owner, kept)
         received = strength + 1
         scale = torch.ones(len(nodes))
         if self.settings.max_neighbors:
             kept = self._thin_out(kept, numbers, owner, len(nodes), v)
-            sampled = _sums(owner[kept], rows.values[kept] if rows.values.numel() else None, len(nodes))
+            sampled = self._sums(rows, owner, kept)
             scale = torch.where(sampled > 0, strength / sampled, scale)
-        thin = sparse.select_entries(
-            rows.with_values(rows.values if rows.values.numel() else torch.ones(1).expand(rows.nnz)), kept
-        )
+        thin = sparse.select_entries(rows, kept)
         columns, place = torch.cat([nodes, senders[kept]]).unique(return_inverse=True)
         own, place = place[: len(nodes)], place[len(nodes) :]
         a = sparse.add_self_loops(CSR(thin.indptr, place, thin.values * scale[owner[kept]], (len(nodes), len(columns))))
@@ -233,12 +175,12 @@ class BatchViews:
             # A sender whose edge to here was kept sends that one for certain.
             sent += self.settings.edge_drop_rate[v]
             sent[loops] -= self.settings.edge_drop_rate[v]
-        values = a.values * (received.rsqrt()[sparse.row_ids(a)] * sent.rsqrt())
+        values = sparse.scale_by_degrees(a.values, received[sparse.row_ids(a)], sent)
         return CSR(a.indptr.to(torch.int32), a.indices.to(torch.int32), values, a.shape), columns
 
     def _thin_out(self, kept: Tensor, numbers: Tensor, owner: Tensor, n: int, v: int) -> Tensor:
         """Of the kept edges of each node about ``max_neighbors``, by the draw that kept them: the higher, the sooner."""
-        counts = _sums(owner[kept], None, n).double()
+        counts = torch.bincount(owner[kept], minlength=n).double()
         share = (self.settings.max_neighbors / counts).clamp_(max=1) * (1 - self.settings.edge_drop_rate[v])
         # Uniform on 64-bit integers: the top `share` of them is at or above this.
         bar = (2.0**63 - share * 2.0**64).clamp_(-(2.0**63), 2.0**63 - 1024).long()
@@ -252,51 +194,36 @@ class BatchViews:
         """
         rate = self.settings.edge_drop_rate[v]
         if self.expects_degrees or (rate == 0 and self.sent.weights is None):
-            return (1 - rate) * (self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]).float() + 1
+            return (1 - rate) * self.sent.counts(nodes).float() + 1
         sums = torch.ones(len(nodes))
-        ends = (self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]).cumsum(0)
-        targets = torch.arange(EDGES_AT_ONCE, int(ends[-1]) + EDGES_AT_ONCE, EDGES_AT_ONCE)
+        ends = self.sent.counts(nodes).cumsum(0)
+        targets = torch.arange(self.edges_at_once, int(ends[-1]) + self.edges_at_once, self.edges_at_once)
         stops = [*(torch.searchsorted(ends, targets) + 1).clamp_(max=len(nodes)).unique().tolist(), len(nodes)]
         for start, stop in itertools.pairwise([0, *dict.fromkeys(stops)]):
             some = nodes[start:stop]
-            rows = self.sent.rows(some)
+            rows = self.sent[some]
             owner = sparse.row_ids(rows)
-            kept = self._draws(rows.indices.long(), some[owner], step, v) >= self._threshold(v)
-            sums[start:stop] += _sums(owner[kept], rows.values[kept] if rows.values.numel() else None, len(some))
+            kept = self._draws(rows.indices.long(), some[owner], step, v) >= draws.threshold(rate)
+            sums[start:stop] += self._sums(rows, owner, kept)
         return sums
 
-    def _draws(self, receivers: Tensor, senders: Tensor, step: int, v: int) -> Tensor:
-        keys = augment.edge_keys(receivers, senders, self.graph.n_nodes, self.settings.drop_both_directions)
-        return augment.draw(keys, seed=self.settings.seed, step=step, view=v, purpose=augment.EDGES)
+    def _sums(self, rows: CSR, owner: Tensor, kept: Tensor) -> Tensor:
+        """Sum up the kept entries of each row; ``owner`` is the row of every entry."""
+        n = rows.shape[0]
+        if self.sent.weights is None:
+            return torch.bincount(owner[kept], minlength=n).float()
+        return torch.zeros(n).index_add_(0, owner[kept], rows.values[kept])
 
-    def _threshold(self, v: int) -> int:
-        return augment.threshold(self.settings.edge_drop_rate[v])
+    def _draws(self, receivers: Tensor, senders: Tensor, step: int, v: int) -> Tensor:
+        keys = draws.edge_keys(receivers, senders, self.graph.n_nodes, self.settings.drop_both_directions)
+        return draws.draw(keys, seed=self.settings.seed, step=step, view=v, purpose=draws.EDGES)
 
     def _aggregated(self, a: CSR, nodes: Tensor) -> Tensor:
         assert isinstance(self.features, Tensor)
         return sparse.multiply(CSR(a.indptr.long(), nodes[a.indices], a.values, a.shape), self.features).to(self.device)
 
     def _product(self, nodes: Tensor) -> FirstProduct:
-        features = self.features[nodes] if isinstance(self.features, Tensor) else self.features.rows(nodes)
-        return first_product(features.to(self.device))
+        return first_product(self.features[nodes].to(self.device))
 
     def _with_transposes(self, layers: list[CSR]) -> list[tuple[CSR, CSR]]:
         return [(a.to(self.device), sparse.transpose(a).to(self.device)) for a in layers]
-
-
-def rows_of_features(graph: Graph) -> Tensor | Rows:
-    """Features to take rows of, still where they lie."""
-    features = graph.features
-    if features is None:
-        raise ValueError("the graph has no features; pass features=, or make structural ones")
-    if isinstance(features, np.ndarray):
-        return torch.from_numpy(features)
-    indptr = torch.from_numpy(features.indptr.astype(np.int64))
-    return Rows(indptr, torch.from_numpy(features.indices), torch.from_numpy(features.data), features.shape[1])
-
-
-def _sums(rows: Tensor, values: Tensor | None, n: int) -> Tensor:
-    """Sum of the values (ones without any) of each row, shape (n,)."""
-    if values is None:
-        return torch.bincount(rows, minlength=n).float()
-    return torch.zeros(n).index_add_(0, rows, values)

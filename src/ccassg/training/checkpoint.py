@@ -7,63 +7,86 @@ fingerprint of its run; it is written whole or not at all, and the one before it
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import zlib
+from collections import defaultdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
+from ccassg.graph import Graph
 from ccassg.io.atomic import write_bytes_atomic
+from ccassg.io.store import release
+from ccassg.model.encoder import Tower
+from ccassg.training.batches import RunningMoments
+from ccassg.training.settings import History, Settings
 
-if TYPE_CHECKING:
-    from ccassg.model.encoder import Encoder
-    from ccassg.training.batches import RunningMoments
-    from ccassg.training.loop import History
+CHECKSUM_BYTES = 2**24
+_CURVES = ("loss", "invariance", "decorrelation")
 
-_PARTS = ("loss", "invariance", "decorrelation")
+
+@dataclass(frozen=True)
+class State:
+    """All that a run changes from step to step."""
+
+    tower: Tower
+    optimizer: torch.optim.Optimizer
+    history: History
+    moments: RunningMoments | None
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the state after the last recorded step, by name."""
+        tensors = {f"encoder.{name}": value.contiguous() for name, value in self.tower.state_dict().items()}
+        for i, parameter in enumerate(self.tower.parameters()):
+            for name, value in self.optimizer.state[parameter].items():
+                tensors[f"adam.{i}.{name}"] = value.contiguous()
+        for name in _CURVES:
+            tensors[f"history.{name}"] = torch.tensor(getattr(self.history, name), dtype=torch.float64)
+        if self.moments is not None:
+            tensors |= {f"moments.{name}": value for name, value in self.moments.state().items()}
+        return tensors
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Continue from a state."""
+        groups: dict[str, dict[str, Any]] = defaultdict(dict)
+        for name, value in tensors.items():
+            group, _, rest = name.partition(".")
+            groups[group][rest] = value
+        self.tower.load_state_dict(groups["encoder"])
+        adam: dict[int, dict[str, Any]] = {}
+        for name, value in groups["adam"].items():
+            index, _, key = name.partition(".")
+            adam.setdefault(int(index), {})[key] = value
+        self.optimizer.load_state_dict({"state": adam, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        for name in _CURVES:
+            setattr(self.history, name, groups["history"][name].tolist())
+        if self.moments is not None:
+            self.moments.restore(groups["moments"], self.tower.weights[0].device)
 
 
 def previous(path: Path) -> Path:
-    """Where the checkpoint before the one at ``path`` is kept."""
+    """Return where the checkpoint before the one at ``path`` is kept."""
     return path.with_name(path.name + ".previous")
 
 
-def save(
-    path: Path,
-    fingerprint: str,
-    encoder: Encoder,
-    optimizer: torch.optim.Optimizer,
-    history: History,
-    moments: RunningMoments | None = None,
-) -> None:
+def save(path: Path, fingerprint: str, state: State) -> None:
     """Write the state after the last recorded step; the checkpoint before it stays as `previous`."""
-    tensors = {f"encoder.{name}": value.contiguous() for name, value in encoder.state_dict().items()}
-    for i, parameter in enumerate(encoder.parameters()):
-        for name, value in optimizer.state[parameter].items():
-            tensors[f"adam.{i}.{name}"] = value.contiguous()
-    for part in _PARTS:
-        tensors[f"history.{part}"] = torch.tensor(getattr(history, part), dtype=torch.float64)
-    if moments is not None:
-        tensors |= {f"moments.{name}": value for name, value in moments.state().items()}
+    tensors = state.tensors()
     path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"fingerprint": fingerprint, "sha256": _digest(tensors)}
-    content = to_bytes(tensors, metadata)
+    content = to_bytes(tensors, {"fingerprint": fingerprint, "sha256": _digest(tensors)})
     if path.exists():
         os.replace(path, previous(path))
     write_bytes_atomic(path, content)
 
 
-def resume(
-    path: Path,
-    fingerprint: str,
-    encoder: Encoder,
-    optimizer: torch.optim.Optimizer,
-    history: History,
-    moments: RunningMoments | None = None,
-) -> bool:
+def resume(path: Path, fingerprint: str, state: State) -> bool:
     """Restore the newest whole checkpoint of this run at ``path``; False if there is none.
 
     A damaged file is passed over for the previous one; a checkpoint of another run is refused.
@@ -81,14 +104,38 @@ def resume(
             raise ValueError(
                 f"{candidate} belongs to another run (other settings or another graph); delete it or choose another path"
             )
-        _restore(tensors, encoder, optimizer, history)
-        if moments is not None:
-            kept = {
-                name.removeprefix("moments."): value for name, value in tensors.items() if name.startswith("moments.")
-            }
-            moments.restore(kept, encoder.weights[0].device)
+        state.restore(tensors)
         return True
     return False
+
+
+def fingerprint_of(settings: Settings, graph: Graph, tower: Tower) -> str:
+    """Hash all that the course of a run depends on; a checkpoint of another run is not resumed."""
+    known = asdict(settings) | {
+        "augmentations": [getattr(f, "__qualname__", repr(f)) for f in settings.augmentations],
+        "n_steps": None,  # a longer run continues a shorter one
+        "graph": [graph.n_nodes, graph.n_edges, graph.n_features, checksum(graph)],
+        "dims": tower.dims,
+        "propagate": tower.propagate,
+    }
+    del known["stop_when_flat"]  # where a run ends, not how it goes
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def checksum(graph: Graph) -> int:
+    """Sum up structure, weights and features, so that nothing is continued on a graph that was edited."""
+    parts: list[Any] = [graph.indptr, graph.indices, graph.weights]
+    features: Any = graph.features
+    parts += [features.data, features.indices] if hasattr(features, "indices") else [features]
+    total = 0
+    for part in parts:
+        if part is None:
+            continue
+        content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        for start in range(0, len(content), CHECKSUM_BYTES):
+            total = zlib.crc32(content[start : start + CHECKSUM_BYTES].data, total)
+            release(part)
+    return total
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
@@ -100,19 +147,6 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
     except (SafetensorError, OSError):
         return None
     return (tensors, metadata) if metadata.get("sha256") == _digest(tensors) else None
-
-
-def _restore(tensors: dict[str, Tensor], encoder: Encoder, optimizer: torch.optim.Optimizer, history: History) -> None:
-    weights = {name.removeprefix("encoder."): value for name, value in tensors.items() if name.startswith("encoder.")}
-    encoder.load_state_dict(weights)
-    state: dict[int, dict[str, Any]] = {}
-    for name, value in tensors.items():
-        if name.startswith("adam."):
-            _, index, key = name.split(".")
-            state.setdefault(int(index), {})[key] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    for part in _PARTS:
-        setattr(history, part, tensors[f"history.{part}"].tolist())
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:

@@ -14,68 +14,18 @@ Inputs are centred, so that sums over shards of a partitioned graph are plain su
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ccassg.model.loss import Objective, Terms, inverse_std
+from ccassg.training.buffers import StepBuffers
+from ccassg.training.sharing import Population
 
-Total = Callable[[Tensor], Tensor]
 # The Gram formulation has about 10 products of d^3 on top and saves more than 4 of n d^2.
 GRAM_FROM = 3.0
 SYMMETRIC_PANELS = 4
-
-
-class Exchange(Protocol):
-    """Rows that a shard needs of others: they follow its own ones in a tensor of (own + ``n_halo``, d)."""
-
-    n_halo: int
-
-    def spread(self, rows: Tensor) -> Tensor:
-        """Fill in the rows of the halo from the shards that own them; return the tensor."""
-
-    def collect(self, rows: Tensor) -> Tensor:
-        """Add the rows of the halo to their owners' (the reverse of `spread`); return the own ones."""
-
-
-@dataclass(frozen=True)
-class Population:
-    """The nodes that the loss is about: those at hand, on one machine; of a shard or a batch, more than them.
-
-    ``n`` counts them, ``total`` adds a tensor up over all shards, in place. ``smooth``, if given, replaces the second moments of a
-    batch by better estimates of the whole graph's, in place; gradients go through the batch all the same.
-    """
-
-    n: int
-    total: Total
-    smooth: Total | None = None
-
-    def moments(self, sums: Tensor) -> Tensor:
-        """From sums of products over the nodes at hand to second moments, in place."""
-        self.total(sums).div_(self.n)
-        return sums if self.smooth is None else self.smooth(sums)
-
-
-class Workspace:
-    """Named buffers that live from step to step: fresh pages would cost more than the arithmetic on them."""
-
-    def __init__(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> None:
-        self.device, self.dtype = device, dtype
-        self._buffers: dict[str, Tensor] = {}
-
-    def get(self, name: str, rows: int, columns: int) -> Tensor:
-        """An uninitialised (rows, columns) tensor; the same memory for the same name."""
-        size = rows * columns
-        buffer = self._buffers.get(name)
-        if buffer is None or buffer.numel() < size:
-            # A tenth of slack, as the rows that a random subset needs vary from step to step.
-            room = size if buffer is None else size + size // 10
-            buffer = torch.empty(room, device=self.device, dtype=self.dtype)
-            self._buffers[name] = buffer
-        return buffer[:size].view(rows, columns)
 
 
 class HeadGradients(NamedTuple):
@@ -109,7 +59,7 @@ def linear_head(
     means: tuple[Tensor, Tensor],
     weight: Tensor,
     objective: Objective,
-    work: Workspace,
+    buffers: StepBuffers,
     population: Population,
 ) -> HeadGradients:
     """The objective on Z = M W by whichever formulation is cheaper.
@@ -117,14 +67,15 @@ def linear_head(
     ``m1``, ``m2`` (n, h) are centred: their column means ``means`` have been taken off.
     """
     if population.smooth is not None or population.n >= GRAM_FROM * weight.shape[1]:
-        return _by_grams(m1, m2, means, weight, objective, work, population)
+        return _by_grams(m1, m2, means, weight, objective, buffers, population)
     d = weight.shape[1]
-    z1 = torch.mm(m1, weight, out=work.get("z1", len(m1), d))
-    z2 = torch.mm(m2, weight, out=work.get("z2", len(m2), d))
-    terms, g1, g2, _ = direct_head(z1, z2, (means[0] @ weight, means[1] @ weight), objective, work, population)
+    first, second = buffers.views
+    z1 = torch.mm(m1, weight, out=first.embedding(len(m1), d))
+    z2 = torch.mm(m2, weight, out=second.embedding(len(m2), d))
+    terms, g1, g2, _ = direct_head(z1, z2, (means[0] @ weight, means[1] @ weight), objective, buffers, population)
     grad_weight = torch.mm(m1.T, g1).addmm_(m2.T, g2)
-    grad1 = torch.mm(g1, weight.T, out=work.get("grad1", *m1.shape))
-    grad2 = torch.mm(g2, weight.T, out=work.get("grad2", *m2.shape))
+    grad1 = torch.mm(g1, weight.T, out=first.gradient(*m1.shape))
+    grad2 = torch.mm(g2, weight.T, out=second.gradient(*m2.shape))
     return HeadGradients(terms, grad1, grad2, population.total(grad_weight))
 
 
@@ -133,7 +84,7 @@ def direct_head(
     z2: Tensor,
     means: tuple[Tensor, Tensor],
     objective: Objective,
-    work: Workspace,
+    buffers: StepBuffers,
     population: Population,
 ) -> HeadGradients:
     """The objective on centred embeddings (n, d) themselves."""
@@ -141,7 +92,8 @@ def direct_head(
     sums = z1.new_empty(2 * d + 1, d)
     gram(z1, sums[:d])
     gram(z2, sums[d : 2 * d])
-    torch.sum(torch.mul(z1, z2, out=work.get("g1", len(z1), d)), 0, out=sums[2 * d])
+    products = torch.mul(z1, z2, out=buffers.views[0].embedding_gradient(len(z1), d))
+    torch.sum(products, 0, out=sums[2 * d])
     population.moments(sums)
     scale1, error1 = _correlation_error(sums[:d], means[0])
     scale2, error2 = _correlation_error(sums[d : 2 * d], means[1])
@@ -150,9 +102,10 @@ def direct_head(
     # dL/dZ1 = Z1 P1 - Z2 q, all columns scaled; P1 and q are d x d and d.
     q = (objective.invariance / population.n) * scale1 * scale2
     grads = []
-    for name, z, other, scale, error in (("g1", z1, z2, scale1, error1), ("g2", z2, z1, scale2, error2)):
+    sides = ((z1, z2, scale1, error1), (z2, z1, scale2, error2))
+    for view, (z, other, scale, error) in zip(buffers.views, sides, strict=True):
         p = _sensitivity(scale, error, cross, objective).mul_(2 / population.n)
-        grad = torch.mm(z, p, out=work.get(name, len(z), d))
+        grad = torch.mm(z, p, out=view.embedding_gradient(len(z), d))
         grads.append(grad.addcmul_(other, q.expand_as(other), value=-1))
     return HeadGradients(terms, grads[0], grads[1], None)
 
@@ -163,11 +116,12 @@ def _by_grams(
     means: tuple[Tensor, Tensor],
     weight: Tensor,
     objective: Objective,
-    work: Workspace,
+    buffers: StepBuffers,
     population: Population,
 ) -> HeadGradients:
     h = weight.shape[0]
-    both = torch.add(m1, m2, out=work.get("grad2", len(m1), h))
+    first, second = buffers.views
+    both = torch.add(m1, m2, out=second.gradient(len(m1), h))
     sums = m1.new_empty(3 * h, h)
     c1, c2, cross_c = gram(m1, sums[:h]), gram(m2, sums[h : 2 * h]), gram(both, sums[2 * h :])
     population.moments(sums)
@@ -187,7 +141,7 @@ def _by_grams(
     t = symmetric_mm(weight * (q / -population.n), weight.T, cross_c)
     u1 = symmetric_mm(weight @ p1, weight.T, c1).mul_(2 / population.n).sub_(t)
     u2 = symmetric_mm(weight @ p2, weight.T, c2).mul_(2 / population.n).sub_(t)
-    grad1 = torch.mm(both, t, out=work.get("grad1", len(m1), h))
+    grad1 = torch.mm(both, t, out=first.gradient(len(m1), h))
     grad2 = both.copy_(grad1)
     return HeadGradients(terms, grad1.addmm_(m1, u1), grad2.addmm_(m2, u2), grad_weight)
 

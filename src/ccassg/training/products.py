@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ccassg.graph import sparse
 from ccassg.graph.sparse import CSR
-from ccassg.training.head import Workspace
+from ccassg.training.buffers import StepBuffers
 
 # Density above which dense features are faster (measured on two cores: Pubmed at 10 % is faster sparse, Amazon at
 # 35 % dense).
@@ -39,50 +39,49 @@ class FirstProduct:
         x = sparse.select_rows(self.x, nodes)
         return FirstProduct(x, sparse.transpose(x))
 
-    def forward(self, weight: Tensor, keeps: tuple[Tensor | None, Tensor | None], work: Workspace) -> list[Tensor]:
+    def forward(self, weight: Tensor, keeps: tuple[Tensor | None, Tensor | None], buffers: StepBuffers) -> list[Tensor]:
         """Both views' products, (n, d) each; one and the same tensor if no column is masked."""
         self._groups = _column_groups(keeps, weight.shape[0], weight.device)
         shape = (self.n_rows, weight.shape[1])
+        shared = buffers.views[0].gradient(*shape)
         if self._groups is None:
-            y = work.get("grad1", *shape)
             if isinstance(self.x, Tensor):
-                torch.mm(self.x, weight, out=y)
+                torch.mm(self.x, weight, out=shared)
             else:
-                sparse.multiply(self.x, weight, y)
-            return [y, y]
+                sparse.multiply(self.x, weight, shared)
+            return [shared, shared]
         code, columns = self._groups
         if isinstance(self.x, Tensor):
-            n = self.n_rows
             self._parts = [
-                torch.index_select(self.x.T, 0, c, out=work.get(f"columns{i}", len(c), n))
-                for i, c in enumerate(columns)
+                torch.index_select(self.x.T, 0, c, out=buffer(len(c), self.n_rows))
+                for buffer, c in zip(buffers.columns, columns, strict=True)
             ]
-            common = torch.mm(self._parts[0].T, weight[columns[0]], out=work.get("grad1", *shape))
+            torch.mm(self._parts[0].T, weight[columns[0]], out=shared)
             return [
-                torch.addmm(common, part.T, weight[c], out=work.get(f"m{v}", *shape))
-                for v, (part, c) in enumerate(zip(self._parts[1:], columns[1:], strict=True))
+                torch.addmm(shared, part.T, weight[c], out=view.product(*shape))
+                for view, part, c in zip(buffers.views, self._parts[1:], columns[1:], strict=True)
             ]
         group = code[self.x.indices]
-        common = sparse.multiply(sparse.select_entries(self.x, group == 3), weight, work.get("grad1", *shape))
+        sparse.multiply(sparse.select_entries(self.x, group == 3), weight, shared)
         return [
             sparse.multiply(
                 sparse.select_entries(self.x, group == v + 1),
                 weight,
-                work.get(f"m{v}", *shape),
-                lambda block, rows, out: torch.add(block, common[rows], out=out),
+                view.product(*shape),
+                lambda block, rows, out: torch.add(block, shared[rows], out=out),
             )
-            for v in (0, 1)
+            for v, view in enumerate(buffers.views)
         ]
 
-    def backward(self, g1: Tensor, g2: Tensor, work: Workspace) -> Tensor:
+    def backward(self, g1: Tensor, g2: Tensor, buffers: StepBuffers) -> Tensor:
         """Gradient of W from the gradients at the two products, of the last `forward`."""
-        d = g1.shape[1]
+        grad = buffers.weight_gradient(self.x_t.shape[0], g1.shape[1])
         if self._groups is None:
             both = torch.add(g1, g2, out=g1)
             if isinstance(self.x_t, CSR):
-                return sparse.multiply(self.x_t, both, work.get("w", self.x_t.shape[0], d))
-            return torch.mm(self.x_t, both, out=work.get("w", self.x_t.shape[0], d))
-        grad = work.get("w", self.x_t.shape[0], d).zero_()
+                return sparse.multiply(self.x_t, both, grad)
+            return torch.mm(self.x_t, both, out=grad)
+        grad.zero_()
         _, columns = self._groups
         for v, g in ((1, g1), (2, g2), (0, None)):
             if len(columns[v]) == 0:
@@ -105,13 +104,13 @@ class SeparateProducts:
         """The same for some of the nodes only."""
         return SeparateProducts([product.rows(nodes) for product in self.products])
 
-    def forward(self, weight: Tensor, keeps: tuple[Tensor | None, Tensor | None], work: Workspace) -> list[Tensor]:
+    def forward(self, weight: Tensor, keeps: tuple[Tensor | None, Tensor | None], buffers: StepBuffers) -> list[Tensor]:
         """Both views' products, (n, d) each."""
         self._keeps = keeps
         masked = [weight if keep is None else weight * keep.unsqueeze(1) for keep in keeps]
         return [_product(p.x, w) for p, w in zip(self.products, masked, strict=True)]
 
-    def backward(self, g1: Tensor, g2: Tensor, work: Workspace) -> Tensor:
+    def backward(self, g1: Tensor, g2: Tensor, buffers: StepBuffers) -> Tensor:
         """Gradient of W from the gradients at the two products."""
         grads = [_product(p.x_t, g) for p, g in zip(self.products, (g1, g2), strict=True)]
         first, second = (g if k is None else g * k.unsqueeze(1) for g, k in zip(grads, self._keeps, strict=True))

@@ -1,4 +1,4 @@
-"""One training step, exactly: loss and gradients of an `Encoder` on two views, without autograd.
+"""One training step, exactly: loss and gradients of a `Tower` on two views, without autograd.
 
 The same numbers as ``cca_ssg_loss(encoder(view 1), encoder(view 2))`` and its backward pass, to float32 rounding, for a
 fraction of the time and memory:
@@ -12,7 +12,8 @@ fraction of the time and memory:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,14 +21,16 @@ from torch import Tensor
 
 from ccassg.graph import sparse
 from ccassg.graph.sparse import CSR
-from ccassg.model.encoder import Encoder
+from ccassg.model.encoder import Tower
 from ccassg.model.loss import Objective, Terms
-from ccassg.training.head import Exchange, Population, Total, Workspace, direct_head, linear_head
+from ccassg.training.buffers import Buffer, ViewBuffers, step_buffers
+from ccassg.training.head import direct_head, linear_head
 from ccassg.training.products import FirstProduct, SeparateProducts
+from ccassg.training.sharing import Exchange, Population, Total, no_sharing
 
 
 @dataclass(frozen=True)
-class View:
+class StepView:
     """One random view: which feature columns stay, and each layer's aggregation with its transpose.
 
     ``layers`` is None for an MLP; a layer is None if what comes in is aggregated already.
@@ -41,21 +44,20 @@ class View:
         return None if self.layers is None else self.layers[i]
 
 
-def no_sharing(tensor: Tensor) -> Tensor:
-    """The sum over shards when there is only one."""
-    return tensor
+# Features, the two views, and the number of nodes in the loss, over all shards.
+StepInputs = tuple[FirstProduct | SeparateProducts, tuple[StepView, StepView], int]
 
 
 class ExactStep:
-    """Loss and gradients of one encoder, step after step, in the same buffers.
+    """Loss and gradients of one tower, step after step, in the same buffers.
 
     Parameters
     ----------
-    encoder : Encoder
+    tower : Tower
         Its parameters' ``grad`` is written, and the running statistics of its batch norms are updated.
     objective : Objective
     total : callable
-        Adds a tensor over all shards in place; see `ccassg.training.distributed`.
+        Adds a tensor over all shards in place; see `ccassg.training.sharing`.
     smooth : callable, optional
         Improves a batch's second moments in place; see `ccassg.training.batches`.
     exchange : Exchange, optional
@@ -64,76 +66,81 @@ class ExactStep:
 
     def __init__(
         self,
-        encoder: Encoder,
+        tower: Tower,
         objective: Objective,
         *,
         total: Total = no_sharing,
         smooth: Total | None = None,
         exchange: Exchange | None = None,
     ) -> None:
-        self.encoder, self.objective = encoder, objective
+        self.tower, self.objective = tower, objective
         self.total, self.smooth, self.exchange = total, smooth, exchange
-        self.work = Workspace(encoder.weights[0].device, encoder.weights[0].dtype)
+        self.buffers = step_buffers(len(tower.weights) - 1, like=tower.weights[0])
 
     @torch.no_grad()
-    def __call__(self, features: FirstProduct | SeparateProducts, views: tuple[View, View], n_total: int) -> Terms:
-        """Compute the loss on two views and leave the gradients in ``encoder``.
+    def __call__(
+        self, features: FirstProduct | SeparateProducts, views: tuple[StepView, StepView], n_total: int
+    ) -> Terms:
+        """Compute the loss on two views and leave the gradients in ``tower``.
 
         ``n_total`` is the number of nodes in the loss, over all shards.
         """
-        encoder = self.encoder
-        inputs = features.forward(encoder.weights[0], (views[0].columns, views[1].columns), self.work)
-        tapes = [self._hidden(v, view, y, n_total) for v, (view, y) in enumerate(zip(views, inputs, strict=True))]
-        (m1, mean1), (m2, mean2) = (self._centred(v, view, tapes[v][-1].h, n_total) for v, view in enumerate(views))
+        tower, buffers = self.tower, self.buffers
+        inputs = features.forward(tower.weights[0], (views[0].columns, views[1].columns), buffers)
+        tapes = [self._hidden(*given, n_total) for given in zip(buffers.views, views, inputs, strict=True)]
+        (m1, mean1), (m2, mean2) = (
+            self._centred(mine, view, tape[-1].h, n_total)
+            for mine, view, tape in zip(buffers.views, views, tapes, strict=True)
+        )
         means = (mean1, mean2)
         population = Population(n_total, self.total, self.smooth)
-        if len(encoder.weights) == 1:
-            result = direct_head(m1, m2, means, self.objective, self.work, population)
+        if len(tower.weights) == 1:
+            result = direct_head(m1, m2, means, self.objective, buffers, population)
         else:
-            result = linear_head(m1, m2, means, encoder.weights[-1], self.objective, self.work, population)
-        for parameter in encoder.parameters():
+            result = linear_head(m1, m2, means, tower.weights[-1], self.objective, buffers, population)
+        for parameter in tower.parameters():
             parameter.grad = None
-        g1 = self._backward(0, views[0], tapes[0], result.m1, n_total)
-        g2 = self._backward(1, views[1], tapes[1], result.m2, n_total)
-        _add_grad(encoder.weights[0], features.backward(g1, g2, self.work))
-        for parameter in encoder.parameters():
+        g1 = self._backward(buffers.views[0], views[0], tapes[0], result.m1, n_total)
+        g2 = self._backward(buffers.views[1], views[1], tapes[1], result.m2, n_total)
+        _add_grad(tower.weights[0], features.backward(g1, g2, buffers))
+        for parameter in tower.parameters():
             if parameter.grad is not None:
                 self.total(parameter.grad)
         if result.weight is not None:
-            encoder.weights[-1].grad = result.weight  # a sum over all shards already
+            tower.weights[-1].grad = result.weight  # a sum over all shards already
         # Standardising the columns takes any constant off again, so the last bias never moves.
-        encoder.biases[-1].grad = torch.zeros_like(encoder.biases[-1])
+        tower.biases[-1].grad = torch.zeros_like(tower.biases[-1])
         return result.terms
 
-    def _hidden(self, v: int, view: View, y: Tensor, n_total: int) -> list[_Tape]:
+    def _hidden(self, mine: ViewBuffers, view: StepView, y: Tensor, n_total: int) -> list[_Tape]:
         """Forward through the hidden layers from ``y`` = X W of the first; without any, ``y`` itself."""
-        encoder = self.encoder
+        tower = self.tower
         tapes: list[_Tape] = []
-        for i in range(len(encoder.weights) - 1):
+        for i in range(len(tower.weights) - 1):
             if i > 0:
-                y = self._buffer(f"m{v}", len(y), encoder.dims[i + 1])
-                torch.mm(tapes[-1].h, encoder.weights[i], out=y)
-            bias, norm = encoder.biases[i], encoder.norm(i) if encoder.norms else None
+                y = self._with_room(mine.product, len(y), tower.dims[i + 1])
+                torch.mm(tapes[-1].h, tower.weights[i], out=y)
+            bias, norm = tower.biases[i], tower.norm(i) if tower.norms else None
             aggregation = view.layer(i)
             if aggregation is None:
-                h = torch.add(y, bias, out=self._buffer(f"h{i}{v}", *y.shape))
+                h = torch.add(y, bias, out=self._with_room(mine.hidden[i], *y.shape))
                 if norm is None:
                     h.relu_()
             else:
                 a = aggregation[0]
                 finish = _adder(bias, relu=norm is None)
-                y = y if i == 0 else self._spread(f"m{v}", y)
-                h = sparse.multiply(a, y, self._buffer(f"h{i}{v}", a.shape[0], y.shape[1]), finish)
-            tapes.append(_Tape(h) if norm is None else self._normalize(i, v, h, n_total))
+                y = y if i == 0 else self._spread(mine.product, y)
+                h = sparse.multiply(a, y, self._with_room(mine.hidden[i], a.shape[0], y.shape[1]), finish)
+            tapes.append(_Tape(h) if norm is None else self._normalize(i, mine.unit[i], h, n_total))
             y = tapes[-1].h
         return tapes or [_Tape(y)]
 
-    def _normalize(self, i: int, v: int, h: Tensor, n_total: int) -> _Tape:
+    def _normalize(self, i: int, buffer: Buffer, h: Tensor, n_total: int) -> _Tape:
         """Batch norm and relu of ``h`` in place; what the backward pass needs of it goes on the tape."""
-        norm = self.encoder.norm(i)
+        norm = self.tower.norm(i)
         mean = self.total(h.sum(0)).div_(n_total)
         h.sub_(mean)
-        unit = self.work.get(f"unit{i}{v}", *h.shape)
+        unit = buffer(*h.shape)
         variance = self.total(torch.mul(h, h, out=unit).sum(0)).div_(n_total)
         scale = (variance + norm.eps).rsqrt_()
         torch.mul(h, scale, out=unit)
@@ -143,45 +150,43 @@ class ExactStep:
         norm.num_batches_tracked += 1
         return _Tape(h, unit, scale)
 
-    def _centred(self, v: int, view: View, h: Tensor, n_total: int) -> tuple[Tensor, Tensor]:
+    def _centred(self, mine: ViewBuffers, view: StepView, h: Tensor, n_total: int) -> tuple[Tensor, Tensor]:
         """What the head sees: the last hidden layer (or first product), aggregated, less its column means."""
         aggregation = view.layer(-1)
         if aggregation is None:
             mean = self.total(h.sum(0)).div_(n_total)
-            return torch.sub(h, mean, out=self.work.get(f"m{v}", *h.shape)), mean
+            return torch.sub(h, mean, out=mine.product(*h.shape)), mean
         a = aggregation[0]
-        if len(self.encoder.weights) > 1:
-            h = self._spread(f"h{len(self.encoder.weights) - 2}{v}", h)
+        if mine.hidden:
+            h = self._spread(mine.hidden[-1], h)
         # The column sums of A H are those of A, times H: no pass over the product itself.
         mean = self.total(sparse.column_sums(a) @ h).div_(n_total)
-        out = self.work.get(f"m{v}", a.shape[0], h.shape[1])
+        # The first product may still lie in `product`, and rows of it are read while others are written.
+        out = (mine.product if mine.hidden else mine.embedding)(a.shape[0], h.shape[1])
         return sparse.multiply(a, h, out, lambda block, _, centred: torch.sub(block, mean, out=centred)), mean
 
-    def _backward(self, v: int, view: View, tapes: list[_Tape], g: Tensor, n_total: int) -> Tensor:
+    def _backward(self, mine: ViewBuffers, view: StepView, tapes: list[_Tape], g: Tensor, n_total: int) -> Tensor:
         """From the gradient at the head's input to that at the first product X W."""
-        encoder = self.encoder
-        last = len(encoder.weights) - 1
+        tower = self.tower
+        last = len(tower.weights) - 1
         if last == 0:
-            return self._pull(v, view, 0, g)
-        g = self._pull(v, view, last, g, mask=tapes[-1].h)
+            return self._pull(iter((mine.embedding,)), view, 0, g)
+        # The head leaves ``g`` in `gradient` and needs its input in `product` no more. Whatever moves ``g`` takes the next.
+        spare = itertools.cycle((mine.product, mine.gradient))
+        g = self._pull(spare, view, last, g, mask=tapes[-1].h)
         for i in range(last - 1, -1, -1):
-            if encoder.norms:
+            if tower.norms:
                 g = self._normalize_backward(i, g, tapes[i], n_total)
-            _add_grad(encoder.biases[i], g.sum(0))
-            g = self._pull(v, view, i, g)
+            _add_grad(tower.biases[i], g.sum(0))
+            g = self._pull(spare, view, i, g)
             if i > 0:
                 below = tapes[i - 1].h
-                _add_grad(encoder.weights[i], below.T @ g)
-                g = torch.mm(g, encoder.weights[i].T, out=self._spare(v, g, len(g), below.shape[1]))
+                _add_grad(tower.weights[i], below.T @ g)
+                g = torch.mm(g, tower.weights[i].T, out=next(spare)(len(g), below.shape[1]))
                 _relu_backward(g, below, out=g)
         return g
 
-    def _spare(self, v: int, g: Tensor, rows: int, columns: int) -> Tensor:
-        """The one of two buffers that ``g`` is not in; they take turns, as the head's inputs are not needed any more."""
-        first = self.work.get(f"m{v}", rows, columns)
-        return self.work.get(f"grad{v + 1}", rows, columns) if first.data_ptr() == g.data_ptr() else first
-
-    def _pull(self, v: int, view: View, i: int, g: Tensor, mask: Tensor | None = None) -> Tensor:
+    def _pull(self, spare: Iterator[Buffer], view: StepView, i: int, g: Tensor, mask: Tensor | None = None) -> Tensor:
         """Backward through layer i's aggregation and, if ``mask`` is given, the relu below it."""
         aggregation = view.layer(i)
         if aggregation is None:
@@ -189,7 +194,7 @@ class ExactStep:
                 _relu_backward(g, mask, out=g)
             return g
         at = aggregation[1]
-        out = self._spare(v, g, at.shape[0], g.shape[1])
+        out = next(spare)(at.shape[0], g.shape[1])
         if self.exchange is not None and i > 0:
             g = self.exchange.collect(sparse.multiply(at, g, out))
             if mask is not None:
@@ -198,20 +203,20 @@ class ExactStep:
         finish = None if mask is None else lambda block, rows, out: _relu_backward(block, mask[rows], out)
         return sparse.multiply(at, g, out, finish)
 
-    def _buffer(self, name: str, rows: int, columns: int) -> Tensor:
-        """A buffer of so many rows, with room behind them for those of other shards."""
+    def _with_room(self, buffer: Buffer, rows: int, columns: int) -> Tensor:
+        """So many rows of a buffer, with room behind them for those of other shards."""
         n_halo = 0 if self.exchange is None else self.exchange.n_halo
-        return self.work.get(name, rows + n_halo, columns)[:rows]
+        return buffer(rows + n_halo, columns)[:rows]
 
-    def _spread(self, name: str, rows: Tensor) -> Tensor:
-        """``rows``, which are in the `_buffer` of that name, followed by those of other shards."""
+    def _spread(self, buffer: Buffer, rows: Tensor) -> Tensor:
+        """``rows``, which came from `_with_room` of that buffer, followed by those of other shards."""
         if self.exchange is None:
             return rows
-        return self.exchange.spread(self.work.get(name, len(rows) + self.exchange.n_halo, rows.shape[1]))
+        return self.exchange.spread(buffer(len(rows) + self.exchange.n_halo, rows.shape[1]))
 
     def _normalize_backward(self, i: int, g: Tensor, tape: _Tape, n_total: int) -> Tensor:
         """Backward through batch norm, in place."""
-        norm, unit, scale = self.encoder.norm(i), tape.unit, tape.scale
+        norm, unit, scale = self.tower.norm(i), tape.unit, tape.scale
         assert unit is not None
         assert scale is not None
         grad_bias, grad_weight = g.sum(0), torch.mul(g, unit).sum(0)

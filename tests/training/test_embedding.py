@@ -7,10 +7,9 @@ import scipy.sparse as sp
 from ccassg import CCASSG, as_graph
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
-from ccassg.model.encoder import Encoder, Joined, gcn, mlp
-from ccassg.training import blocks
-from ccassg.training.blocks import embed_blocks
-from ccassg.training.loop import embed
+from ccassg.model.encoder import Encoder, Tower, gcn, mlp
+from ccassg.training import embedding
+from ccassg.training.embedding import embed, embed_blocks
 
 N, F = 90, 12
 PATTERN = sp.random(N, N, density=0.06, random_state=0)
@@ -26,14 +25,17 @@ GRAPHS = {
 @pytest.mark.parametrize("make", [gcn, mlp])
 @pytest.mark.parametrize("dims", [(F, 16, 8), (F, 6), (F, 16, 16, 20)])
 @pytest.mark.parametrize("spill_from", [0, 2**28])
-def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "SPILL_FROM", spill_from)
-    graph, encoder = GRAPHS[kind], make(dims)
+def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path):
+    graph, encoder = GRAPHS[kind], Encoder([make(dims)])
     expected = embed(encoder, graph).numpy()
     for block in (7, 64, 1000):
-        np.testing.assert_allclose(embed_blocks(encoder, graph, block=block), expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            embed_blocks(encoder, graph, block=block, spill_from=spill_from), expected, rtol=1e-4, atol=1e-5
+        )
     write_store(tmp_path / "store", graph)
-    out = embed_blocks(encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32)
+    out = embed_blocks(
+        encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32, spill_from=spill_from
+    )
     assert isinstance(out, np.memmap)
     np.testing.assert_allclose(np.load(tmp_path / "z.npy"), expected, rtol=1e-4, atol=1e-5)
     assert {path.name for path in tmp_path.iterdir()} == {"store", "z.npy"}
@@ -41,13 +43,12 @@ def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path, monkeypa
 
 @pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("spill_from", [0, 2**28])
-def test_joined_encoders_side_by_side(kind, spill_from, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "SPILL_FROM", spill_from)
-    linear = Encoder((F, 5), propagate=False, batch_norm=False, extra_hops=3)
-    late = Encoder((F, 7, 6), propagate=True, batch_norm=False, extra_hops=1)
-    encoder = Joined([late, mlp((F, 9, 4)), linear])
+def test_towers_side_by_side(kind, spill_from, tmp_path):
+    linear = Tower((F, 5), propagate=False, batch_norm=False, extra_hops=3)
+    late = Tower((F, 7, 6), propagate=True, batch_norm=False, extra_hops=1)
+    encoder = Encoder([late, mlp((F, 9, 4)), linear])
     write_store(tmp_path / "store", GRAPHS[kind])
-    z = embed_blocks(encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32)
+    z = embed_blocks(encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32, spill_from=spill_from)
     np.testing.assert_allclose(z, embed(encoder, GRAPHS[kind]).numpy(), rtol=1e-4, atol=1e-5)
 
 
@@ -57,7 +58,7 @@ def test_changes_to_features_in_a_private_mapping_count(tmp_path):
     features -= features.mean(0)
     graph = as_graph(PATTERN.astype(bool), features)
     assert np.shares_memory(graph.features, features)
-    encoder = gcn((F, 16, 8))
+    encoder = Encoder([gcn((F, 16, 8))])
     expected = embed(encoder, graph).numpy()
     np.testing.assert_allclose(embed_blocks(encoder, graph, block=20), expected, rtol=1e-4, atol=1e-5)
 
@@ -66,14 +67,14 @@ def test_no_room_on_the_disk_is_said_before_any_work(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(blocks.os, "posix_fallocate", full)
+    monkeypatch.setattr(embedding.os, "posix_fallocate", full)
     with pytest.raises(OSError, match=r"cannot write .*z\.npy: No space left on device"):
-        embed_blocks(gcn((F, 4)), GRAPHS["dense"], tmp_path / "z.npy")
+        embed_blocks(Encoder([gcn((F, 4))]), GRAPHS["dense"], tmp_path / "z.npy")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_into_an_array_of_the_right_kind():
-    encoder, graph = gcn((F, 4)), GRAPHS["dense"]
+    encoder, graph = Encoder([gcn((F, 4))]), GRAPHS["dense"]
     out = np.empty((N, 4), np.float32)
     assert embed_blocks(encoder, graph, out) is out
     for wrong in (np.empty((N, 5), np.float32), np.empty((N, 4))):

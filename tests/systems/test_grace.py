@@ -5,8 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ccassg.systems import contrast as module
-from ccassg.systems.contrast import contrast
+from ccassg.systems.grace import contrast
 
 
 def reference(z1: Tensor, z2: Tensor, temperature: float) -> Tensor:
@@ -30,13 +29,9 @@ def views() -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("tile_rows", [1, 7, 11, 100])
 @pytest.mark.parametrize("keep_pairs", [0, 10_000])
-def test_equals_the_definition_in_any_tiles(
-    views: tuple[Tensor, Tensor], tile_rows: int, keep_pairs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "TILE_ROWS", tile_rows)
-    monkeypatch.setattr(module, "KEEP_PAIRS", keep_pairs)
+def test_equals_the_definition_in_any_tiles(views: tuple[Tensor, Tensor], tile_rows: int, keep_pairs: int) -> None:
     expected = reference(*views, 0.3)
-    loss = contrast(*views, 0.3)
+    loss = contrast(*views, 0.3, tile_rows=tile_rows, keep_pairs=keep_pairs)
     assert torch.allclose(loss, expected, rtol=1e-12)
     for ours, theirs in zip(torch.autograd.grad(loss, views), torch.autograd.grad(expected, views), strict=True):
         assert torch.allclose(ours, theirs, rtol=1e-9, atol=1e-14)

@@ -1,7 +1,7 @@
-"""Embed a graph layer by layer and block by block: no more than a block of activations is in memory beside the result.
+"""Embed a graph with a trained encoder: at once, or layer by layer and block by block.
 
-What a layer leaves to the next lies in memory if it is small and in a temporary file otherwise; features, edges and the result
-may lie on disk as well. The numbers are those of `ccassg.training.loop.embed`, to float32 rounding.
+In blocks, no more than a block of activations is in memory beside the result. What a layer leaves to the next lies in memory
+if it is small and in a temporary file otherwise; features, edges and the result may lie on disk as well.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +22,45 @@ from ccassg.graph import Array, Graph, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.io.atomic import atomic_path
 from ccassg.io.store import release
-from ccassg.model.encoder import Encoder, Joined, parts_of
-from ccassg.training.batches import Rows, neighbours, rows_of_features
+from ccassg.model import augment
+from ccassg.model.encoder import Encoder, Tower
+from ccassg.training.rows import Rows, feature_tensor, neighbours, rows_of_features
 
 BLOCK = 65_536
-# Activations up to this size stay in memory.
 SPILL_FROM = 2**28
 
 
 @torch.no_grad()
+def embed(encoder: Encoder, graph: Graph) -> Tensor:
+    """Return the embeddings (n, d) of the graph as it is: no dropping, no masking, batch norm in evaluation mode."""
+    device = next(encoder.parameters()).device
+    a = augment.normalized(graph, device=device) if encoder.n_hops else None
+    z: Tensor = encoder.eval()(feature_tensor(graph, device), a)
+    return z
+
+
+@torch.no_grad()
 def embed_blocks(
-    encoder: Encoder | Joined, graph: Graph, out: str | os.PathLike[str] | Array | None = None, *, block: int = BLOCK
+    encoder: Encoder,
+    graph: Graph,
+    out: str | os.PathLike[str] | Array | None = None,
+    *,
+    block: int = BLOCK,
+    spill_from: int = SPILL_FROM,
 ) -> Array:
-    """Embeddings of the graph as it is.
+    """Return what `embed` returns, to float32 rounding, made block by block.
 
     Parameters
     ----------
-    encoder : Encoder or Joined
+    encoder : Encoder
     graph : Graph
         With features; its arrays may lie in a store.
     out : path or float32 array of shape (n, d), optional
         Where to put the result: a ``.npy`` file to make, which then comes back memory-mapped, or an array.
     block : int
         Nodes at a time.
+    spill_from : int
+        Activations of more bytes than this lie in a temporary file.
 
     Returns
     -------
@@ -58,43 +75,43 @@ def embed_blocks(
     if isinstance(out, np.ndarray):
         if out.shape != shape or out.dtype != np.float32:
             raise ValueError(f"out must be float32 of shape {shape}, got {out.dtype} of shape {out.shape}")
-        _embed_parts(encoder, graph, out, block, None)
+        _embed_towers(encoder, graph, out, block, _Scratch(None, spill_from))
         return out
     target = Path(out)
     with atomic_path(target) as temporary:
         mapped = np.lib.format.open_memmap(temporary, "w+", np.float32, shape)
         with open(temporary, "r+b") as file:
             _reserve(file.fileno(), temporary.stat().st_size)
-        _embed_parts(encoder, graph, mapped, block, target.absolute().parent)
+        _embed_towers(encoder, graph, mapped, block, _Scratch(target.absolute().parent, spill_from))
         mapped.flush()
         del mapped
     return np.load(target, mmap_mode="r+")
 
 
-def _embed_parts(encoder: Encoder | Joined, graph: Graph, out: Array, block: int, folder: Path | None) -> None:
-    """Each encoder into its own columns of ``out``."""
+def _embed_towers(encoder: Encoder, graph: Graph, out: Array, block: int, scratch: _Scratch) -> None:
+    """Each tower into its own columns of ``out``."""
     start = 0
-    for part in parts_of(encoder):
-        stop = start + part.dims[-1]
-        _embed_into(part, graph, out[:, start:stop], block, folder)
+    for tower in encoder:
+        stop = start + tower.dims[-1]
+        _embed_into(tower, graph, out[:, start:stop], block, scratch)
         start = stop
 
 
-def _embed_into(encoder: Encoder, graph: Graph, out: Array, block: int, folder: Path | None) -> None:
+def _embed_into(tower: Tower, graph: Graph, out: Array, block: int, scratch: _Scratch) -> None:
     """Layer after layer, the last one into ``out``."""
     h: Tensor | Rows = rows_of_features(graph)
     held: Any = graph.features  # the array behind ``h``
-    aggregation = _Aggregation(graph) if encoder.n_hops else None
+    aggregation = _Aggregation(graph) if tower.n_hops else None
     spans = [(start, min(start + block, graph.n_nodes)) for start in range(0, graph.n_nodes, block)]
-    last = len(encoder.weights) - 1
+    last = len(tower.weights) - 1
     with contextlib.ExitStack() as files:
-        for i, weight in enumerate(encoder.weights):
-            result = out if i == last else files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
-            n_hops = encoder.propagate + (encoder.extra_hops if i == last else 0)
+        for i, weight in enumerate(tower.weights):
+            result = out if i == last else files.enter_context(scratch((graph.n_nodes, weight.shape[1])))
+            n_hops = tower.propagate + (tower.extra_hops if i == last else 0)
             # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
             multiply_first = isinstance(h, Rows) or weight.shape[0] > weight.shape[1]
             if n_hops and multiply_first:
-                product = files.enter_context(_scratch((graph.n_nodes, weight.shape[1]), folder))
+                product = files.enter_context(scratch((graph.n_nodes, weight.shape[1])))
                 for start, stop in spans:
                     product[start:stop] = _times(_rows(h, start, stop), weight).cpu()
                     _forget(held, product)
@@ -102,7 +119,7 @@ def _embed_into(encoder: Encoder, graph: Graph, out: Array, block: int, folder: 
             for _ in range(n_hops - 1):
                 assert aggregation is not None
                 assert isinstance(h, Tensor)
-                further = files.enter_context(_scratch((graph.n_nodes, h.shape[1]), folder))
+                further = files.enter_context(scratch((graph.n_nodes, h.shape[1])))
                 for start, stop in spans:
                     further[start:stop] = aggregation(h, start, stop)
                     _forget(held, further, graph.indices)
@@ -114,9 +131,9 @@ def _embed_into(encoder: Encoder, graph: Graph, out: Array, block: int, folder: 
                     rows = aggregation(h, start, stop).to(weight.device)
                 else:
                     rows = _times(aggregation(h, start, stop), weight)
-                rows += encoder.biases[i]
+                rows += tower.biases[i]
                 if i < last:
-                    rows = (encoder.norms[i](rows) if encoder.norms else rows).relu_()
+                    rows = (tower.norms[i](rows) if tower.norms else rows).relu_()
                 result[start:stop] = rows.cpu()
                 _forget(held, result, graph.indices)
             h, held = torch.from_numpy(result), result
@@ -127,15 +144,15 @@ class _Aggregation:
 
     def __init__(self, graph: Graph) -> None:
         self.received, sent = neighbours(graph)
-        self.left, self.right = (_degrees(rows, graph.n_nodes).rsqrt_() for rows in (self.received, sent))
+        self.degrees = tuple(_degrees(rows, graph.n_nodes) for rows in (self.received, sent))
 
     def __call__(self, h: Any, start: int, stop: int) -> Tensor:
         nodes = torch.arange(start, stop)
-        rows = self.received.rows(nodes)
-        values = rows.values if rows.values.numel() else torch.ones(rows.nnz)
-        a = sparse.add_self_loops(CSR(rows.indptr, rows.indices.long(), values, rows.shape))
+        rows = self.received[nodes]
+        a = sparse.add_self_loops(CSR(rows.indptr, rows.indices.long(), rows.values, rows.shape))
         a.indices[a.indptr[1:] - 1] = nodes
-        values = a.values * (self.left[start + sparse.row_ids(a)] * self.right[a.indices])
+        received, sent = self.degrees
+        values = sparse.scale_by_degrees(a.values, received[start + sparse.row_ids(a)], sent[a.indices])
         return sparse.multiply(a.with_values(values), h)
 
 
@@ -146,12 +163,12 @@ def _degrees(rows: Rows, n: int) -> Tensor:
     sums = torch.ones(n)
     for start in range(0, n, BLOCK):
         nodes = torch.arange(start, min(start + BLOCK, n))
-        sums[nodes] += sparse.row_sums(rows.rows(nodes))
+        sums[nodes] += sparse.row_sums(rows[nodes])
     return sums
 
 
 def _rows(h: Tensor | Rows, start: int, stop: int) -> Tensor | CSR:
-    return h[start:stop] if isinstance(h, Tensor) else h.rows(torch.arange(start, stop))
+    return h[start:stop] if isinstance(h, Tensor) else h[torch.arange(start, stop)]
 
 
 def _times(rows: Tensor | CSR, weight: Tensor) -> Tensor:
@@ -166,15 +183,23 @@ def _forget(*arrays: Any) -> None:
         release(array)
 
 
-@contextlib.contextmanager
-def _scratch(shape: tuple[int, int], folder: Path | None) -> Iterator[Array]:
-    """A float32 array, in memory if it is small and in a temporary file otherwise."""
-    if 4 * shape[0] * shape[1] <= SPILL_FROM:
-        yield np.empty(shape, np.float32)
-        return
-    with tempfile.TemporaryFile(dir=folder) as file:
-        _reserve(file.fileno(), 4 * shape[0] * shape[1])
-        yield np.memmap(file, np.float32, "w+", shape=shape)
+@dataclass(frozen=True)
+class _Scratch:
+    """Where activations go: memory if they are small, otherwise a temporary file in ``folder``."""
+
+    folder: Path | None
+    spill_from: int
+
+    @contextlib.contextmanager
+    def __call__(self, shape: tuple[int, int]) -> Iterator[Array]:
+        """A float32 array of a shape."""
+        n_bytes = 4 * shape[0] * shape[1]
+        if n_bytes <= self.spill_from:
+            yield np.empty(shape, np.float32)
+            return
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            _reserve(file.fileno(), n_bytes)
+            yield np.memmap(file, np.float32, "w+", shape=shape)
 
 
 def _reserve(file: int, n_bytes: int) -> None:

@@ -1,0 +1,197 @@
+"""FeatureSpace: what a model must know about its features, so that new nodes mean the same by them."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from ccassg.graph.checks import Features
+from ccassg.graph.dataset import Dataset
+from ccassg.graph.graph import Graph
+from ccassg.graph.scaling import Scaling, apply, check_scaling, scale_matrix
+from ccassg.graph.structural import structural_names
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """The features that a model was trained on.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns.
+    names : tuple of str, or None
+        One per column; None for a matrix without names.
+    scaling : Scaling, or None
+        How the columns were scaled, if they were.
+    edges : str, or None
+        The fingerprint of the edges that the features were made from, if they were.
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None = None
+    scaling: Scaling | None = None
+    edges: str | None = None
+
+    @classmethod
+    def of(cls, data: Dataset) -> Self:
+        """Return the space of a dataset's features."""
+        edges = edge_fingerprint(data.graph) if data.structural else None
+        return cls(data.graph.n_features, data.feature_names, data.scaling, edges)
+
+    @property
+    def structural(self) -> bool:
+        """Whether the features were made from the edges, for want of others."""
+        return self.names is not None and self.names == structural_names(self.n_features)
+
+    def fit_to(self, data: Dataset, model: str = "the model") -> Graph:
+        """Return the graph with its columns in the order and on the scale of training; ValueError if that cannot be.
+
+        Features that lie in a file stay as they are or are refused: they may be larger than memory.
+        """
+        graph, scaling = data.graph, data.scaling
+        features: Any = graph.features
+        if (
+            data.structural
+            and not self.structural
+            and (self.names or self.scaling or graph.n_features != self.n_features)
+        ):
+            raise ValueError(
+                f"the graph has no features, but {model} was trained with {self.n_features}; give those of its nodes "
+                f"(`features`)"
+            )
+        is_named = self.names is not None and data.feature_names is not None and not data.structural
+        order = self._order_among(data) if is_named else None
+        if order is None:
+            self.require_width(graph, model)
+        else:
+            features = _with_zeros(features)[:, order]
+            # The column of zeros at the end is on no scale.
+            padded = None if scaling is None else ((*scaling.means, 0.0), (*scaling.deviations, 1.0))
+            scaling = None if padded is None else Scaling(*(tuple(part[i] for i in order) for part in padded))
+        if scaling != self.scaling:
+            features = self._scaled(features, scaling, is_named)
+        if self.structural and self.edges != edge_fingerprint(graph):
+            warnings.warn(
+                "this model was trained on features made from another graph's edges; its eigenvectors do not carry over",
+                stacklevel=4,
+            )
+        return graph if features is graph.features else graph.with_features(features)
+
+    def require_width(self, graph: Graph, model: str) -> None:
+        """Refuse more or fewer columns than those of training."""
+        if graph.n_features != self.n_features:
+            # scikit-learn's sentence.
+            raise ValueError(
+                f"X has {graph.n_features} features, but {model} is expecting {self.n_features} features as input"
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same in JSON's types."""
+        return {
+            "n_features": self.n_features,
+            "names": None if self.names is None else list(self.names),
+            "scaling": None if self.scaling is None else self.scaling._asdict(),
+            "edges": self.edges,
+        }
+
+    @classmethod
+    def from_dict(cls, value: Any) -> Self:
+        """Read what `as_dict` gave, from a file that anyone may have written; ValueError unless it fits together."""
+        n_features, names, edges = (value[key] for key in ("n_features", "names", "edges"))
+        if type(n_features) is not int or n_features < 0:
+            raise ValueError(f"n_features must be a count, got {str(n_features)[:40]!r}")
+        if names is not None:
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError("feature names must be a list of text")
+            if len(names) != n_features:
+                raise ValueError(f"there must be {n_features:,} feature names, one per feature, got {len(names):,}")
+        if not isinstance(edges, str | None):
+            raise ValueError("the fingerprint of the edges must be text")
+        scaling = check_scaling(value["scaling"], n_features)
+        return cls(n_features, None if names is None else tuple(names), scaling, edges)
+
+    def _order_among(self, data: Dataset) -> list[int] | None:
+        """Return where the columns of training stand among the new ones; None if there is nothing to change.
+
+        A category that no new node has stands behind the last column, where zeros are.
+        """
+        wanted, found = self.names or (), data.feature_names or ()
+        if wanted == found:
+            return None
+        if _in_file(data.graph.features):
+            i = next((i for i, pair in enumerate(zip(wanted, found, strict=False)) if pair[0] != pair[1]), None)
+            how = f"{len(found)} instead of {len(wanted)}"
+            if i is not None:
+                how = f"column {i + 1} is {found[i]!r}, not {wanted[i]!r}"
+            raise ValueError(
+                f"the features of the graph are not those of the model: {how}; convert a table with the model's columns"
+            )
+        place = {name: i for i, name in enumerate(found)}
+        place |= {name: len(found) for name in wanted if name not in place and _has_categories_of(name, found)}
+        lacking = [repr(name) for name in wanted if name not in place]
+        if lacking:
+            rest = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
+            raise ValueError(
+                f"the graph lacks {len(lacking):,} of the {len(wanted):,} features used in training, first "
+                f"{', '.join(lacking[:3])}{rest}; give the new nodes the same columns"
+            )
+        return [place[name] for name in wanted]
+
+    def _scaled(self, features: Any, scaling: Scaling | None, is_named: bool) -> Features:
+        """Return unscaled features on the scale of training; ValueError for those that are on another."""
+        if self.scaling is None or scaling is not None or _in_file(features):
+            raise ValueError(
+                "the features of the graph are not scaled as those of the model; embed the files it was made from"
+            )
+        if sp.issparse(features) and is_named:
+            return _scale_some(features, self.scaling)
+        copy: Features = features.copy()
+        scale_matrix("the matrix of features", copy, self.scaling, [])
+        return copy
+
+
+def edge_fingerprint(graph: Graph) -> str:
+    """Return a hash of the edges, so that a graph is known again."""
+    digest = hashlib.sha256(np.asarray(graph.indptr, np.int64).tobytes())
+    digest.update(np.asarray(graph.indices, np.int64).tobytes())
+    return digest.hexdigest()
+
+
+def _has_categories_of(name: str, found: tuple[str, ...]) -> bool:
+    """Whether columns were made of the same table column as ``colour=red``, though of other values of it."""
+    stems = tuple(name[: i + 1] for i, mark in enumerate(name) if mark == "=")
+    return bool(stems) and any(other.startswith(stems) for other in found)
+
+
+def _with_zeros(features: Any) -> Any:
+    """Return the columns and one of zeros behind them."""
+    if sp.issparse(features):
+        return sp.hstack([features, sp.csr_array((features.shape[0], 1), dtype=features.dtype)], format="csr")
+    return np.hstack([features, np.zeros((len(features), 1), features.dtype)])
+
+
+def _scale_some(features: sp.csr_array, scaling: Scaling) -> sp.csr_array:
+    """Scale the numbers among sparse columns; categories and hashed text stay as they are, and sparse."""
+    means, deviations = map(np.array, scaling)
+    is_number = (means != 0) | (deviations != 1)
+    numbers = features[:, np.flatnonzero(is_number)].toarray()
+    apply(numbers, means[is_number], deviations[is_number])
+    others = features[:, np.flatnonzero(~is_number)]
+    back = np.argsort(np.concatenate([np.flatnonzero(~is_number), np.flatnonzero(is_number)]))
+    scaled = sp.csr_array(sp.hstack([others, sp.csr_array(numbers)], format="csr")[:, back])
+    scaled.sort_indices()
+    return scaled
+
+
+def _in_file(features: Any) -> bool:
+    """Whether an array is memory-mapped, or a view of one that is."""
+    array = features.data if sp.issparse(features) else features
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None

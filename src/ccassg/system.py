@@ -1,0 +1,195 @@
+"""What all systems share, CCA-SSG among them: what they say of themselves, the door for graphs, saving and loading.
+
+A system is a keyword-only dataclass, so its hyper-parameters are declared once, and a scikit-learn estimator, so
+``get_params``, ``set_params`` and ``clone`` work. What training leaves behind ends in an underscore.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from ccassg import model_file, parameters
+from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
+from ccassg.graph.scaling import Scaling
+from ccassg.model_file import SavedModel
+
+Module = TypeVar("Module", bound=nn.Module)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class System(BaseEstimator, ABC):
+    """A published system; abstract.
+
+    Attributes
+    ----------
+    kind : {"embedder", "classifier"}
+        Whether it has ``fit(graph)`` and ``transform(graph)``, or ``fit(graph, y)`` and ``predict(graph)``.
+    target : str
+        What is compared: N-G (node with graph), N-N (nodes), F-F (features), or - without a comparison of views.
+    mi_estimator, projector, asymmetric, negatives : bool
+        Whether it needs a parameterised estimator of mutual information, a projector or predictor, two different
+        branches, negative examples.
+    space : str
+        Memory needed for all the pairs that are compared.
+    needs_edges : bool
+        Whether a graph without edges is refused.
+    resumable : bool
+        Whether ``fit`` takes a ``checkpoint`` to continue from.
+    embeds_in_blocks : bool
+        Whether ``transform`` takes a file ``out``, for embeddings larger than memory.
+    recorded_parameters : tuple of str or None
+        Parameters that are part of a recorded run; None for all but the seed.
+    n_features_in_ : int
+        Number of feature columns seen in ``fit``.
+    feature_names_in_ : array of str of shape (n_features_in_,)
+        Their names; only there if they have any.
+    features_ : FeatureSpace
+        All that is kept of the features, to bring new ones to the same form.
+    history_ : dict of lists
+        The ``loss`` of every step, and its parts.
+    fit_seconds_ : float
+        Time that training took.
+    """
+
+    kind: ClassVar[model_file.Kind] = "embedder"
+    target: ClassVar[str] = "-"
+    mi_estimator: ClassVar[bool] = False
+    projector: ClassVar[bool] = False
+    asymmetric: ClassVar[bool] = False
+    negatives: ClassVar[bool] = False
+    space: ClassVar[str] = "-"
+    needs_edges: ClassVar[bool] = False
+    resumable: ClassVar[bool] = False
+    embeds_in_blocks: ClassVar[bool] = False
+    recorded_parameters: ClassVar[tuple[str, ...] | None] = None
+
+    random_state: Any = None
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether a graph without features is refused."""
+        return True
+
+    @property
+    def scaling_(self) -> Scaling | None:
+        """How the features seen in ``fit`` were scaled, if they were."""
+        return self.features_.scaling
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of trained values, those of projectors and discriminators included."""
+        module: nn.Module | None = getattr(self, "module_", None)
+        return 0 if module is None else sum(p.numel() for p in module.parameters() if p.requires_grad)
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``model.safetensors``, ``config.json`` and a model card into ``folder``."""
+        check_is_fitted(self)
+        saved = SavedModel(
+            method=type(self).__name__,
+            parameters=self._saved_parameters(),
+            features=self.features_,
+            state=self._state(),
+            history=self.history_,
+            fit_seconds=self.fit_seconds_,
+            tensors=self._tensors(),
+        )
+        model_file.save(Path(folder), saved, self.kind)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a saved model of this class; it gives the same results bit for bit."""
+        return cls.from_saved(model_file.load(Path(folder)), folder)
+
+    @classmethod
+    def from_saved(cls, saved: SavedModel, folder: str | Path) -> Self:
+        """Make a fitted model of what its files say; ``folder`` is named in errors."""
+        if saved.method != cls.__name__:
+            raise ValueError(f"{folder} holds a {saved.method}, not a {cls.__name__}; use ccassg.systems.load")
+        unknown = set(saved.parameters) - set(cls._get_param_names())
+        if unknown:
+            names = ", ".join(sorted(unknown))
+            raise ValueError(f"{folder} names settings that {cls.__name__} does not have: {names}")
+        model = cls(**saved.parameters)
+        model._remember(saved.features)
+        model.history_, model.fit_seconds_ = saved.history, saved.fit_seconds
+        try:
+            model.seed_ = parameters.seed_of(model.random_state)
+            model._restore(saved.state, saved.tensors)
+        except (RuntimeError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            why = (str(error) or type(error).__name__).splitlines()[-1].strip()
+            raise ValueError(f"the weights in {folder} do not fit its config: {why}") from None
+        return model
+
+    def _input(self, X: Any, *, reset: bool) -> Graph:
+        """Return the graph of X with its features as in training, or remember them; ValueError if it cannot be worked on."""
+        is_dataset, name = isinstance(X, Dataset), type(self).__name__
+        graph = as_graph(X, need_features=self.needs_features)
+        if self.needs_edges and graph.n_edges == 0:
+            raise ValueError(f"{name} learns from edges and the graph has none; use a system that reads features")
+        if reset:
+            self._remember(FeatureSpace.of(X) if is_dataset else FeatureSpace(graph.n_features))
+        elif self.needs_features and is_dataset:
+            return self.features_.fit_to(X, name)
+        elif self.needs_features:
+            self.features_.require_width(graph, name)
+        return graph
+
+    def _remember(self, features: FeatureSpace) -> None:
+        self.features_, self.n_features_in_ = features, features.n_features
+        if features.names is not None:
+            self.feature_names_in_ = np.array(features.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Return the arguments that a loaded model is made with: a seed that nobody gave is among them."""
+        return self.get_params(deep=False) | {"random_state": self.seed_}
+
+    def _state(self) -> dict[str, Any]:
+        """Return fitted values other than tensors that a loaded model needs."""
+        return {}
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Return the fitted tensors: the weights of the module, unless a system says otherwise."""
+        module: nn.Module | None = getattr(self, "module_", None)
+        return {} if module is None else dict(module.state_dict())
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Take back what `_state` and `_tensors` gave; the parameters are whatever the file says."""
+
+
+def with_weights(make: Callable[[], Module], tensors: dict[str, Tensor]) -> Module:
+    """Return a module with the given weights, in evaluation mode; a config may claim what it likes, they must fit.
+
+    Its sizes are compared before any memory is taken for it.
+    """
+    with torch.device("meta"):
+        claimed = {name: tuple(value.shape) for name, value in make().state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in tensors.items()}
+    for name in sorted(claimed.keys() | found.keys()):
+        if claimed.get(name) != found.get(name):
+            raise ValueError(f"{name} has shape {found.get(name)}, not {claimed.get(name)}")
+    with seeded(0):
+        module = make()
+    module.load_state_dict(tensors)
+    return module.eval()
+
+
+@contextlib.contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch's generator inside and put it back afterwards: layers draw their initial weights from it."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed % 2**63)
+        yield

@@ -1,0 +1,167 @@
+"""The two random views of a whole graph at a step, each adjacency together with its transpose.
+
+The views are those of `ccassg.model.augment`, made in fewer passes: the gradient of a product needs the transpose, whose
+order is found once, and in a graph without weights a degree is a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ccassg.graph import Graph, draws, sparse
+from ccassg.graph.sparse import CSR
+from ccassg.model import augment
+from ccassg.model.augment import EdgeStructure
+from ccassg.model.encoder import Tower
+from ccassg.training.products import FirstProduct, SeparateProducts, first_product
+from ccassg.training.rows import feature_tensor
+from ccassg.training.settings import Settings
+from ccassg.training.step import StepInputs, StepView
+
+
+class Views:
+    """The two random views of a graph at a given step, ready for `ExactStep`."""
+
+    def __init__(self, graph: Graph, tower: Tower, settings: Settings) -> None:
+        self.graph, self.settings, self.device = graph, settings, tower.weights[0].device
+        self.n_layers = len(tower.weights)
+        self.propagate = tower.propagate
+        self.features = first_product(feature_tensor(graph, self.device))
+        self.edges = self._edges(graph) if tower.propagate else None
+
+    def __call__(self, step: int) -> StepInputs:
+        """Features, views and number of nodes in the loss at ``step``."""
+        settings, n = self.settings, self.graph.n_nodes
+        features: FirstProduct | SeparateProducts = self.features
+        edges = (self.edges, self.edges)
+        if settings.augmentations:
+            graphs = [self._augmented(step, v) for v in (0, 1)]
+            features = SeparateProducts([first_product(feature_tensor(g, self.device)) for g in graphs])
+            edges = (self._edges(graphs[0]), self._edges(graphs[1])) if self.propagate else edges
+        nodes = None
+        if 0 < settings.loss_nodes < n:
+            n = settings.loss_nodes
+            nodes = draws.sample_nodes(self.graph.n_nodes, n, seed=settings.seed, step=step, device=self.device)
+            if not self.propagate:
+                features = features.rows(nodes)
+        first, second = kept_columns(settings, self.graph.n_features, step, self.device)
+        views = (
+            StepView(first, self._layers(step, 0, edges[0], nodes)),
+            StepView(second, self._layers(step, 1, edges[1], nodes)),
+        )
+        return features, views, n
+
+    def _layers(
+        self, step: int, v: int, edges: TwoWayEdges | None, nodes: Tensor | None
+    ) -> list[tuple[CSR, CSR]] | None:
+        """Each layer's aggregation in a view, with its transpose."""
+        if edges is None:
+            return None
+        a, a_t = edges.drop(self.settings.edge_drop_rate[v], seed=self.settings.seed, step=step, view=v)
+        return [(a, a_t)] * self.n_layers if nodes is None else needed_rows(a, nodes, self.n_layers)
+
+    def _augmented(self, step: int, v: int) -> Graph:
+        graph = self.graph
+        for augmentation in self.settings.augmentations:
+            graph = augmentation(graph, self.settings.seed, step, v)
+            if graph.n_nodes != self.graph.n_nodes or graph.n_features != self.graph.n_features:
+                raise ValueError(f"augmentation {augmentation!r} must keep the nodes and the features' width")
+        return graph
+
+    def _edges(self, graph: Graph) -> TwoWayEdges:
+        both = self.settings.drop_both_directions
+        structure = augment.edge_structure(graph, both_directions=both, device=self.device)
+        return two_way(structure, weighted=graph.weights is not None)
+
+
+def kept_columns(
+    settings: Settings, n_features: int, step: int, device: torch.device
+) -> tuple[Tensor | None, Tensor | None]:
+    """Draw the feature columns that stay in each of the two views."""
+    first, second = (
+        augment.mask_features(n_features, rate, seed=settings.seed, step=step, view=v, device=device)
+        for v, rate in enumerate(settings.feature_mask_rate)
+    )
+    return first, second
+
+
+def needed_rows(a: CSR, nodes: Tensor, n_layers: int) -> list[tuple[CSR, CSR]]:
+    """Cut each layer's aggregation to the rows that ``nodes`` need in the last one; with its transpose."""
+    layers = []
+    for layer in range(n_layers - 1, -1, -1):
+        part = sparse.select_rows(a, nodes)
+        if layer > 0:
+            part, nodes = sparse.compact_columns(part)
+        layers.append((part, sparse.transpose(part)))
+    return layers[::-1]
+
+
+@dataclass(frozen=True)
+class TwoWayEdges:
+    """An edge structure ready to be thinned out together with its transpose.
+
+    ``rows`` is the row of every entry, ``transposed`` the structure of the transpose and, for each of its entries, the entry
+    of the matrix. ``weighted`` is False where every value is 1, which makes degrees mere counts.
+    """
+
+    structure: EdgeStructure
+    rows: Tensor
+    transposed: tuple[Tensor, Tensor, Tensor]
+    weighted: bool
+
+    def drop(
+        self, rate: float, *, seed: int, step: int, view: int, total_sent: Callable[[Tensor], Tensor] | None = None
+    ) -> tuple[CSR, CSR]:
+        """Make what `ccassg.model.augment.drop_edges` makes, and its transpose.
+
+        Where the receivers are only some of the nodes, ``total_sent`` adds to what the senders (m,) send to these what they
+        send to all others.
+        """
+        a = self.structure.a
+        if rate == 0:
+            kept = None
+            thin, rows, values = a, self.rows, a.values
+        else:
+            kept = augment.kept_edges(self.structure, rate, seed=seed, step=step, view=view)
+            positions = kept.nonzero().squeeze(1)
+            thin = CSR(_running_count(kept)[a.indptr], a.indices[positions], a.values[:0], a.shape)
+            rows = self.rows[positions]
+            values = a.values[positions] if self.weighted else a.values[: len(positions)]
+        if self.weighted:
+            received = a.values.new_zeros(a.shape[0]).index_add_(0, rows, values)
+            sent = a.values.new_zeros(a.shape[1]).index_add_(0, thin.indices, values)
+        else:
+            received = thin.indptr.diff().to(values.dtype)
+            sent = torch.bincount(thin.indices, minlength=a.shape[1]).to(values.dtype)
+        if total_sent is not None:
+            sent = total_sent(sent)
+        scaled = sparse.scale_by_degrees(values, received[rows], sent[thin.indices])
+        return thin.with_values(scaled), self._transposed(kept, scaled)
+
+    def _transposed(self, kept: Tensor | None, values: Tensor) -> CSR:
+        indptr, indices, order = self.transposed
+        shape = (self.structure.a.shape[1], self.structure.a.shape[0])
+        if kept is None:
+            return CSR(indptr, indices, values[order], shape)
+        kept_t = kept[order]
+        positions = kept_t.nonzero().squeeze(1)
+        # Where each kept entry went in the thinned arrays.
+        place = _running_count(kept)[order[positions]]
+        return CSR(_running_count(kept_t)[indptr], indices[positions], values[place], shape)
+
+
+def two_way(structure: EdgeStructure, *, weighted: bool) -> TwoWayEdges:
+    """Find the order of the transpose, once."""
+    a = structure.a
+    return TwoWayEdges(structure, sparse.row_ids(a).to(a.indices.dtype), sparse.transpose_order(a), weighted)
+
+
+def _running_count(flags: Tensor) -> Tensor:
+    """counts[i] = number of true flags before position i, shape (len + 1,), 32 bit where that suffices."""
+    counts = torch.zeros(len(flags) + 1, dtype=torch.int32 if len(flags) < 2**31 else torch.int64, device=flags.device)
+    torch.cumsum(flags, 0, out=counts[1:])
+    return counts

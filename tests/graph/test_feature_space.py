@@ -1,0 +1,126 @@
+"""What a model keeps of its features, and what it makes of others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from ccassg.graph import Dataset, FeatureSpace, as_graph
+from ccassg.graph.scaling import Scaling
+from ccassg.graph.structural import structural_features, structural_names
+
+EDGES = np.array([[0, 1, 2], [1, 2, 3]])
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+NAMES = ("a", "b", "kind=red")
+SCALING = Scaling((1.0, 2.0, 0.0), (2.0, 4.0, 1.0))
+
+
+def dataset(x=X, names: tuple[str, ...] | None = NAMES, scaling: Scaling | None = None) -> Dataset:
+    return Dataset(as_graph(EDGES, x), feature_names=names, scaling=scaling)
+
+
+def structural() -> Dataset:
+    graph = as_graph(EDGES, n_nodes=4)
+    x = structural_features(graph, n_components=2)
+    return Dataset(graph.with_features(x), feature_names=structural_names(7))
+
+
+def test_the_same_features_are_left_alone() -> None:
+    data = dataset()
+    assert FeatureSpace.of(data).fit_to(data) is data.graph
+    scaled = dataset(scaling=SCALING)
+    assert FeatureSpace.of(scaled).fit_to(scaled) is scaled.graph
+
+
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_columns_are_brought_to_the_order_of_training(make) -> None:
+    space = FeatureSpace.of(dataset())
+    order = [2, 0, 1]
+    new = dataset(make(np.hstack([X[:, order], X[:, :1]])), ("kind=red", "a", "b", "c"))
+    found = space.fit_to(new).features
+    assert np.array_equal(found.toarray() if sp.issparse(found) else found, X)
+    # No new node is red: zeros, as when a table is read for the model.
+    blue = dataset(make(X[:, order]), ("kind=blue", "a", "b"))
+    found = space.fit_to(blue).features
+    expected = np.hstack([X[:, :2], np.zeros((4, 1))])
+    assert np.array_equal(found.toarray() if sp.issparse(found) else found, expected)
+
+
+def test_a_known_scaling_follows_the_columns() -> None:
+    order = [2, 0, 1]
+    shuffled = Scaling(*(tuple(part[i] for i in order) for part in SCALING))
+    new = dataset(X[:, order], ("kind=red", "a", "b"), shuffled)
+    space = FeatureSpace.of(dataset(scaling=SCALING))
+    assert np.array_equal(space.fit_to(new).features, X)
+    other = dataclasses.replace(new, scaling=SCALING)
+    with pytest.raises(ValueError, match="are not scaled as those of the model"):
+        space.fit_to(other)
+
+
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_features_without_a_scale_get_that_of_training(make) -> None:
+    new = dataset(make(X))
+    found = FeatureSpace.of(dataset(scaling=SCALING)).fit_to(new).features
+    expected = ((X - np.array(SCALING.means)) / np.array(SCALING.deviations)).astype(np.float32)
+    assert np.array_equal(found.toarray() if sp.issparse(found) else found, expected)
+    before = new.graph.features
+    assert np.array_equal(before.toarray() if sp.issparse(before) else before, X)  # a copy was scaled
+
+
+def test_a_sparse_matrix_is_not_scaled_where_a_dense_one_was() -> None:
+    with pytest.raises(ValueError, match="is sparse, but the features used in training were dense and scaled"):
+        FeatureSpace.of(dataset(names=None, scaling=SCALING)).fit_to(dataset(sp.csr_array(X), None))
+
+
+def test_without_names_only_the_width_counts() -> None:
+    for space in (FeatureSpace.of(dataset(names=None)), FeatureSpace.of(dataset())):
+        data = dataset(names=None)
+        assert space.fit_to(data) is data.graph
+        with pytest.raises(ValueError, match="X has 2 features, but CCASSG is expecting 3 features as input"):
+            space.fit_to(dataset(X[:, :2], None), "CCASSG")
+
+
+def test_features_in_a_file_stay_as_they_are_or_are_refused(tmp_path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="c")
+
+    def stored(names: tuple[str, ...]) -> Dataset:
+        data = dataset()
+        return Dataset(dataclasses.replace(data.graph, features=mapped), feature_names=names)
+
+    space = FeatureSpace.of(dataset())
+    assert space.fit_to(stored(NAMES)).features is mapped
+    for names, how in ((("b", "a", "kind=red"), "column 1 is 'b', not 'a'"), ((*NAMES, "c"), "4 instead of 3")):
+        with pytest.raises(ValueError, match=f"{how}; convert a table with the model's columns"):
+            space.fit_to(stored(names))
+    with pytest.raises(ValueError, match="are not scaled as those of the model"):
+        FeatureSpace.of(dataset(scaling=SCALING)).fit_to(stored(NAMES))
+
+
+def test_features_made_from_edges() -> None:
+    data = structural()
+    space = FeatureSpace.of(data)
+    assert space.structural
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert space.fit_to(data) is data.graph
+    other = dataclasses.replace(data, graph=as_graph(EDGES[:, :2], data.graph.features))
+    with pytest.warns(UserWarning, match="its eigenvectors do not carry over"):
+        space.fit_to(other)
+    for own in (FeatureSpace.of(dataset()), FeatureSpace(7, tuple("abcdefg")), FeatureSpace(3)):
+        with pytest.raises(
+            ValueError, match=r"the graph has no features, but the model was trained with \d; give those"
+        ):
+            own.fit_to(data)
+    assert FeatureSpace(7).fit_to(data) is data.graph  # a matrix that may have been made alike
+
+
+def test_it_comes_back_from_json() -> None:
+    for data in (dataset(), dataset(names=None), dataset(scaling=SCALING), structural()):
+        space = FeatureSpace.of(data)
+        assert FeatureSpace.from_dict(json.loads(json.dumps(space.as_dict()))) == space

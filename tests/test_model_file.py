@@ -1,0 +1,227 @@
+"""Saved models of every system: what is in the files, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccassg import CCASSG
+from ccassg.datasets import stochastic_block_graph
+from ccassg.graph import Graph
+from ccassg.systems import load, make
+from ccassg.systems.dgi import DGI
+from ccassg.systems.grace import GRACE
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return stochastic_block_graph(30, 2, 4.0, n_features=6).graph
+
+
+@pytest.fixture
+def folder(tmp_path: Path, graph: Graph) -> Path:
+    """A saved GRACE."""
+    model = make("grace", hidden_dim=8, embedding_dim=4, n_steps=2, edge_drop_rate=(0.1, 0.2), random_state=5)
+    model.fit(graph).save(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def ours(tmp_path: Path, graph: Graph) -> Path:
+    """A saved CCA-SSG."""
+    settings = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
+    CCASSG(encoder="gcn", **settings).fit(graph).save(tmp_path / "ours")
+    return tmp_path / "ours"
+
+
+def change(folder: Path, *path: Any, to: Any) -> None:
+    """Write a config that says something else in one place."""
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    place = config
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = to
+    file.write_text(json.dumps(config))
+
+
+def test_parameters_come_back_as_they_were(folder: Path) -> None:
+    model = GRACE.load(folder)
+    assert model.edge_drop_rate == (0.1, 0.2)
+    assert model.random_state == 5
+    assert len(model.history_["loss"]) == 2
+
+
+def test_nothing_in_it_is_a_pickle(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    config = json.loads((folder / "config.json").read_text())
+    assert config["format"] == 3
+    assert config["method"] == "GRACE"
+    assert config["features"] == {"n_features": 6, "names": None, "scaling": None, "edges": None}
+    assert {"parameters", "state", "history", "fit_seconds", "versions", "weights_sha256"} < config.keys()
+
+
+@pytest.mark.parametrize(("name", "use"), [("grace", "model.transform(graph)"), ("gcn", "model.predict(graph)")])
+def test_the_card_says_what_it_is_for(name: str, use: str, graph: Graph, tmp_path: Path) -> None:
+    model = make(name, n_steps=1)
+    (model.fit(graph) if name == "grace" else model.fit(graph, np.arange(30) % 2)).save(tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    assert f"A trained {type(model).__name__}" in card
+    assert "nodes with 6 features" in card
+    assert use in card
+    assert "| learning_rate |" in card
+
+
+def test_another_class(folder: Path) -> None:
+    for other in (DGI, CCASSG):
+        with pytest.raises(ValueError, match=f"holds a GRACE, not a {other.__name__}"):
+            other.load(folder)
+
+
+def test_earlier_formats_are_to_be_fitted_again(folder: Path, ours: Path) -> None:
+    for model in (folder, ours):
+        for earlier in (1, 2, 99, None, [3]):
+            change(model, "format", to=earlier)
+            with pytest.raises(ValueError, match=r"has format .*, and this version reads 3; fit the model again"):
+                load(model)
+
+
+def test_altered_weights(folder: Path, ours: Path) -> None:
+    for path in (folder / "model.safetensors", ours / "model.safetensors"):
+        good = path.read_bytes()
+        for bad in (good[:-4], good + b"x", good[:-1] + b"x", b""):
+            path.write_bytes(bad)
+            with pytest.raises(ValueError, match="was altered: the hash differs"):
+                load(path.parent)
+
+
+@pytest.mark.parametrize("parameter", ["hidden_dim", "embedding_dim", "projector_dim"])
+@pytest.mark.parametrize("value", [9, 10**7, 10**12, -1, "wide", None])
+def test_sizes_are_compared_before_memory_is_taken(folder: Path, parameter: str, value: Any) -> None:
+    change(folder, "parameters", parameter, to=value)
+    with pytest.raises(ValueError, match="do not fit its config"):
+        load(folder)
+
+
+def test_number_of_features_that_the_weights_do_not_have(folder: Path, ours: Path) -> None:
+    for model in (folder, ours):
+        change(model, "features", "n_features", to=10**9)
+        with pytest.raises(ValueError, match="do not fit its config"):
+            load(model)
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("untrained-gcn", "n_layers"), ("chebnet", "n_terms")])
+def test_depths_that_nobody_builds(name: str, parameter: str, graph: Graph, tmp_path: Path) -> None:
+    model = make(name, hidden_dim=4)
+    (model.fit(graph) if name == "untrained-gcn" else model.fit(graph, np.arange(30) % 2)).save(tmp_path)
+    change(tmp_path, "parameters", parameter, to=10**9)
+    with pytest.raises(ValueError, match=f"do not fit its config: {parameter} must be at most"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("dims", [6, 9, 4]),
+        ("dims", [6, 10**12, 4]),
+        ("dims", [6]),
+        ("dims", [6, -8, 4]),
+        ("dims", "wide"),
+        ("batch_norm", True),
+        ("extra_hops", 10**6),
+        ("extra_hops", None),
+    ],
+)
+def test_shapes_that_the_encoder_does_not_have(ours: Path, key: str, value: Any) -> None:
+    change(ours, "state", "towers", 0, key, to=value)
+    with pytest.raises(ValueError, match="do not fit its config"):
+        CCASSG.load(ours)
+
+
+@pytest.mark.parametrize("n_towers", [0, 2, 10_000])
+def test_an_encoder_of_more_or_fewer_towers(ours: Path, n_towers: int) -> None:
+    tower = json.loads((ours / "config.json").read_text())["state"]["towers"][0]
+    change(ours, "state", "towers", to=[tower] * n_towers)
+    with pytest.raises(ValueError, match="do not fit its config"):
+        CCASSG.load(ours)
+
+
+@pytest.mark.parametrize("place", ["parameters", "state", "history", "features", "fit_seconds"])
+@pytest.mark.parametrize("value", [[1], "x", None])
+def test_parts_of_another_kind(folder: Path, ours: Path, place: str, value: Any) -> None:
+    for model in (folder, ours):
+        change(model, place, to=value)
+        with pytest.raises(ValueError, match="not a model's config"):
+            load(model)
+
+
+def test_parameters_that_there_are_not(folder: Path, ours: Path) -> None:
+    for model in (folder, ours):
+        change(model, "parameters", "colour", to="red")
+        with pytest.raises(ValueError, match=r"names settings that .* does not have: colour"):
+            load(model)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("n_features", -1, "n_features must be a count"),
+        ("n_features", "6", "n_features must be a count"),
+        ("n_features", True, "n_features must be a count"),
+        ("names", ["a", "b"], "there must be 6 feature names, one per feature, got 2"),
+        ("names", [1] * 6, "must be a list of text"),
+        ("names", "abcdef", "must be a list of text"),
+        ("scaling", {"means": [0] * 6, "deviations": [1] * 5}, "must hold 6 deviations, one per feature, got 5"),
+        ("scaling", {"means": [float("nan")] * 6, "deviations": [1] * 6}, "must hold finite numbers, got 'nan'"),
+        ("scaling", {"means": [0] * 6, "deviations": [-1] * 6}, "must hold no negative deviation"),
+        ("edges", 7, "must be text"),
+    ],
+)
+def test_features_that_do_not_fit_together(folder: Path, key: str, value: Any, message: str) -> None:
+    change(folder, "features", key, to=value)
+    with pytest.raises(ValueError, match=message):
+        load(folder)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"method": "GRACE"}', "\udcff", '{"a":' * 100_000])
+def test_a_config_that_is_none(folder: Path, text: str) -> None:
+    (folder / "config.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match="is not a model's config"):
+        load(folder)
+
+
+def test_a_system_that_is_none(folder: Path) -> None:
+    change(folder, "method", to="os.system")
+    with pytest.raises(ValueError, match=r"names the system 'os.system', which this version does not know"):
+        load(folder)
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    for read in (load, GRACE.load, CCASSG.load):
+        with pytest.raises(
+            ValueError, match=r"nothing holds no model: there is no such folder; make one with: ccassg fit"
+        ):
+            read(tmp_path / "nothing")
+        with pytest.raises(ValueError, match=r"holds no model: config.json and model.safetensors must be there"):
+            read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["untrained-gcn", "cca-ssg"])
+def test_a_seed_that_nobody_gave_is_saved(name: str, tmp_path: Path, graph: Graph) -> None:
+    model = make(name, hidden_dim=8, embedding_dim=4).fit(graph)
+    model.save(tmp_path)
+    again = load(tmp_path)
+    assert np.array_equal(again.fit(graph).transform(graph), model.transform(graph))
+
+
+def test_functions_and_devices_stay_behind(tmp_path: Path, graph: Graph) -> None:
+    model = CCASSG(n_steps=1, embedding_dim=4, augmentations=(lambda g, *_: g,), random_state=np.random.RandomState(3))
+    model.fit(graph).save(tmp_path)
+    again = CCASSG.load(tmp_path)
+    assert again.augmentations == ()
+    assert again.random_state == model.seed_
+    assert np.array_equal(again.transform(graph), model.transform(graph))

@@ -34,7 +34,7 @@ LAYERS = {
     "cli": 8,
 }
 OPTIONAL = {
-    "torch_geometric", "matplotlib", "plotly", "gensim", "cca_zoo", "anndata", "scanpy", "faiss", "pandas", "polars",
+    "torch_geometric", "matplotlib", "gensim", "cca_zoo", "anndata", "scanpy", "faiss", "pandas", "polars",
     "networkx", "tensorboard", "pymetis", "umap", "pooch", "typer", "rich", "pyarrow",
 }  # fmt: skip
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem not in ("__init__", "__main__"))

@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine that can break off, ignore ranges, or hand out the wrong bytes."""
+"""Downloads from a server on this machine that can break off or hand out the wrong bytes."""
 
 import hashlib
 import http.server
@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from ccassg.datasets.download import BLOCK, digest_matches, fetch_dataset
+from ccassg.datasets.download import digest_matches, fetch_dataset
 from ccassg.datasets.sources import FILES, SourceFile
 
 CONTENT = bytes(range(256)) * 1000
@@ -21,28 +21,22 @@ class Server(http.server.ThreadingHTTPServer):
         self.files = {f"/data/{NAME}": CONTENT}
         self.break_after = []  # bytes sent before each of the next answers breaks off
         self.status = []  # statuses of the next answers
-        self.honours_ranges = True
         self.requests = []
         self.base_url = f"http://127.0.0.1:{self.server_port}/data"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        wanted = self.headers.get("Range")
-        self.server.requests.append((self.path, wanted))
+        self.server.requests.append(self.path)
         content = self.server.files.get(self.path)
         if self.server.status or content is None:
             self.send_error(self.server.status.pop(0) if self.server.status else 404)
             return
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.server.honours_ranges else 0
-        if start >= len(content):
-            self.send_error(416)
-            return
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(content) - start))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         stop = self.server.break_after.pop(0) if self.server.break_after else None
-        self.wfile.write(content[start:] if stop is None else content[start : start + stop])
+        self.wfile.write(content[:stop])
 
     def log_message(self, *_):
         pass
@@ -82,56 +76,26 @@ def test_file_arrives_and_is_not_fetched_twice(fetch, server, tmp_path):
     assert len(server.requests) == 1
 
 
-def test_broken_connection_continues_in_the_same_call(fetch, server, tmp_path):
+def test_broken_connection_is_tried_again(fetch, server, tmp_path):
     server.break_after = [100_000, 50_000]
     fetch(attempts=3)
-    starts = [0 if wanted is None else int(wanted[6:-1]) for _, wanted in server.requests]
-    # Up to one block read but not yet written is lost when the connection breaks.
-    assert starts[0] == 0
-    assert 100_000 - BLOCK < starts[1] <= 100_000
-    assert starts[1] + 50_000 - BLOCK < starts[2] <= starts[1] + 50_000
+    assert len(server.requests) == 3
     assert (tmp_path / NAME).read_bytes() == CONTENT
 
 
-def test_interrupted_download_continues_in_the_next_call(fetch, server, tmp_path):
-    server.break_after = [100_000]
-    with pytest.raises(ConnectionError, match=f"could not download http.*{NAME}.*run the command again to continue"):
-        fetch(attempts=1)
-    assert not (tmp_path / NAME).exists()  # a part never looks like the file
-    kept = (tmp_path / f"{NAME}.part").stat().st_size
-    assert 100_000 - BLOCK < kept <= 100_000
+def test_interrupted_download_leaves_nothing(fetch, server, tmp_path):
+    server.break_after = [100_000, 100_000]
+    with pytest.raises(ConnectionError, match=f"^could not download http.*{NAME}.*run the command again$"):
+        fetch(attempts=2)
+    assert list(tmp_path.iterdir()) == []
     fetch(attempts=1)
-    assert server.requests[-1][1] == f"bytes={kept}-"
-    assert (tmp_path / NAME).read_bytes() == CONTENT
-    assert not (tmp_path / f"{NAME}.part").exists()
-
-
-def test_killed_process_leaves_a_part_that_is_used(fetch, server, tmp_path):
-    (tmp_path / f"{NAME}.part").write_bytes(CONTENT[:1234])
-    fetch()
-    assert [wanted for _, wanted in server.requests] == ["bytes=1234-"]
     assert (tmp_path / NAME).read_bytes() == CONTENT
 
 
-def test_complete_part_needs_no_connection(fetch, server, tmp_path):
-    (tmp_path / f"{NAME}.part").write_bytes(CONTENT)
-    fetch()
-    assert server.requests == []
-    assert (tmp_path / NAME).read_bytes() == CONTENT
-
-
-def test_server_without_ranges_sends_all_of_it_again(fetch, server, tmp_path):
-    server.honours_ranges = False
-    (tmp_path / f"{NAME}.part").write_bytes(CONTENT[:1234])
-    fetch()
-    assert (tmp_path / NAME).read_bytes() == CONTENT
-
-
-def test_part_longer_than_the_file_starts_anew(fetch, server, tmp_path):
-    (tmp_path / f"{NAME}.part").write_bytes(CONTENT + b"more")
-    fetch()
-    assert [wanted for _, wanted in server.requests] == ["bytes=256004-", None]
-    assert (tmp_path / NAME).read_bytes() == CONTENT
+def test_place_that_cannot_be_written(fetch, server, tmp_path):
+    (tmp_path / NAME).mkdir()
+    with pytest.raises(OSError, match=f"cannot write .*{NAME}: it is a folder"):
+        fetch()
 
 
 def test_wrong_hash_is_deleted_and_reported(fetch, server, tmp_path):

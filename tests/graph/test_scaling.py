@@ -100,16 +100,15 @@ def test_numbers_beside_many_categories_are_scaled_in_a_sparse_matrix(write):
     assert (again != x).nnz == 0
 
 
-def test_pieces_give_what_the_whole_gives(monkeypatch):
+def test_pieces_give_what_the_whole_gives():
     matrix = (np.random.default_rng(0).normal(size=(501, 3)) * [1, 1e3, 1e-3] + [0, 1e5, 1]).astype(np.float32)
     matrix[:, 1] = 0.1
     dense = matrix.astype(np.float64)
-    monkeypatch.setattr(scaling, "CHUNK_ENTRIES", 100)
-    means, deviations = scaling.measure(matrix)
+    means, deviations = scaling.means_and_deviations(matrix, piece=100)
     np.testing.assert_allclose(means, dense.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(deviations[[0, 2]], dense.std(axis=0)[[0, 2]], rtol=1e-12)
     assert (means[1], deviations[1]) == (matrix[0, 1], 0)
-    scaling.apply(matrix, means, deviations)
+    scaling.scale_columns(matrix, means, deviations, piece=100)
     assert (matrix[:, 1] == 0).all()
     np.testing.assert_allclose(matrix[:, [0, 2]].std(axis=0), 1, rtol=1e-5)
 

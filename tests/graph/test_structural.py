@@ -29,39 +29,45 @@ def test_local_columns_agree_with_networkx():
 def test_core_numbers_agree_with_networkx(seed):
     random = nx.gnm_random_graph(200, 600, seed=seed)
     graph = ccassg.as_graph(random)
-    assert core_numbers(graph.indptr, graph.indices).tolist() == [nx.core_number(random)[i] for i in range(200)]
+    assert core_numbers(graph.adjacency()).tolist() == [nx.core_number(random)[i] for i in range(200)]
 
 
-@pytest.mark.parametrize("way", ["dense", "Lanczos"])
-def test_eigenvectors_are_eigenvectors(monkeypatch, way):
-    monkeypatch.setattr(structural, "DENSE_NODES", 100 if way == "dense" else 10)
+@pytest.mark.parametrize("dense_nodes", [100, 10])
+def test_eigenvectors_are_eigenvectors(dense_nodes):
     graph = ccassg.as_graph(nx.connected_watts_strogatz_graph(100, 6, 0.2, seed=0))
     a = graph.adjacency().toarray()
     scale = 1 / np.sqrt(a.sum(axis=1))
     m = scale[:, None] * a * scale
-    vectors = structural._eigenvectors(graph.adjacency().astype(float), a.sum(axis=1), 5, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    vectors = structural._eigenvectors(graph.adjacency().astype(float), a.sum(axis=1), 5, rng, dense_nodes)
     values = np.linalg.eigvalsh(m)[::-1][:5]
     np.testing.assert_allclose(m @ vectors, vectors * values, atol=1e-3)
     assert (vectors[np.abs(vectors).argmax(axis=0), np.arange(5)] > 0).all()
 
 
-def test_same_seed_same_features_by_every_way(monkeypatch):
-    graph = ccassg.as_graph(nx.gnm_random_graph(200, 900, seed=0))
-    monkeypatch.setattr(structural, "DENSE_NODES", 10)
-    for lanczos_nodes in (200_000, 10):
-        monkeypatch.setattr(structural, "LANCZOS_NODES", lanczos_nodes)
+def test_same_seed_same_features():
+    for n in (200, 600):  # dense, Lanczos
+        graph = ccassg.as_graph(nx.gnm_random_graph(n, 5 * n, seed=0))
         first, second = structural_features(graph, 8), structural_features(graph, 8)
         assert (first == second).all()
-        assert first.shape == (200, 13)
+        assert first.shape == (n, 13)
         np.testing.assert_allclose(first.mean(axis=0), 0, atol=1e-5)
 
 
-def test_sampled_clustering_is_close(monkeypatch):
+@pytest.mark.parametrize("lanczos_nodes", [200_000, 10])
+def test_same_seed_same_eigenvectors(lanczos_nodes):
+    a = ccassg.as_graph(nx.gnm_random_graph(200, 900, seed=0)).adjacency().astype(float)
+    first, second = (
+        structural._eigenvectors(a, a.sum(axis=1), 8, np.random.default_rng(0), 10, lanczos_nodes) for _ in range(2)
+    )
+    assert (first == second).all()
+    np.testing.assert_allclose(first.T @ first, np.eye(8), atol=1e-6)
+
+
+def test_sampled_clustering_is_close():
     random = nx.connected_watts_strogatz_graph(300, 10, 0.1, seed=0)
     graph = ccassg.as_graph(random)
-    monkeypatch.setattr(structural, "MAX_WEDGES", 10)
-    monkeypatch.setattr(structural, "WEDGES_PER_NODE", 400)
-    share = structural._clustering(graph.adjacency(), np.random.default_rng(0))
+    share = structural._clustering(graph.adjacency(), np.random.default_rng(0), max_wedges=10, n_samples=400)
     np.testing.assert_allclose(share, list(nx.clustering(random).values()), atol=0.12)
 
 

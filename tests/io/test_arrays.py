@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ccassg.io import files
 from ccassg.io.arrays import read_matrix, read_vector
+from ccassg.io.limits import Limits
 
 
 class Payload:
@@ -98,8 +98,7 @@ def test_lying_sparse_files_are_refused(tmp_path, lie):
         read_matrix(path)
 
 
-def test_sizes_beyond_the_file_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "GROWTH_FLOOR", 1 << 20)
+def test_sizes_beyond_the_file_are_refused(tmp_path):
     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 1000), }".ljust(117) + "\n"
     lying = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + b"\x00" * 64
     (tmp_path / "x.npy").write_bytes(lying)
@@ -111,7 +110,7 @@ def test_sizes_beyond_the_file_are_refused(tmp_path, monkeypatch):
         archive.writestr("../x.npy", lying)
     for name in ("x.npy", "x.npz", "bomb.npz", "path.npz"):
         with pytest.raises(ValueError, match=name):
-            read_matrix(tmp_path / name)
+            read_matrix(tmp_path / name, Limits(growth_floor=1 << 20))
 
 
 def test_what_is_no_matrix_is_refused(tmp_path):

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ccassg.io import files
 from ccassg.io.edges import read_edges
 from ccassg.io.ids import settle
+from ccassg.io.limits import Limits
 
 PAIRS = [("ann", "bob"), ("bob", "cid"), ("cid", "ann")]
 
@@ -165,17 +165,17 @@ def test_bad_options_and_paths(write, tmp_path):
         read_edges(pa.table({"u": [[1]], "v": [2]}))
 
 
-def test_bombs_are_refused(write, monkeypatch):
-    monkeypatch.setattr(files, "GROWTH_FLOOR", 1 << 20)
+def test_bombs_are_refused(write):
+    limits = Limits(growth_floor=1 << 20)
     bomb = gzip.compress(b"u,v\n" + b"1,2\n" * 4_000_000)
-    assert len(bomb) * files.GROWTH < 16_000_000
+    assert len(bomb) * limits.growth < 16_000_000
     for name in ("e.csv.gz", "e.txt.gz", "e.mtx.gz", "e.graphml.gz"):
         with pytest.raises(ValueError, match=r"grows beyond|not a"):
-            read_edges(write(name, bomb))
+            read_edges(write(name, bomb), limits=limits)
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"u": np.zeros(5_000_000, int), "v": np.ones(5_000_000, int)}), sink)
     with pytest.raises(ValueError, match="grows beyond"):
-        read_edges(write("e.parquet", sink.getvalue().to_pybytes()))
+        read_edges(write("e.parquet", sink.getvalue().to_pybytes()), limits=limits)
 
 
 def test_a_million_edges_without_a_loop(tmp_path):

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from ccassg.io import embedding_writers
 from ccassg.io.embeddings import read_embeddings, write_embeddings
 
 Z = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)
@@ -27,40 +26,36 @@ def mapped(tmp_path):
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "npy", "vec", "h5ad"])
 @pytest.mark.parametrize("kind", IDS)
 @pytest.mark.parametrize("block_rows", [1, 4, 11, 100])
-def test_blocks_make_no_difference(mapped, suffix, kind, block_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(embedding_writers, "BLOCK_BYTES", block_rows * Z.shape[1] * 4)
+def test_blocks_make_no_difference(mapped, suffix, kind, block_rows, tmp_path):
     ids = IDS[kind]
     for z in (Z, mapped, Z.astype(np.float64)):
-        write_embeddings(tmp_path / f"z.{suffix}", z, ids)
+        write_embeddings(tmp_path / f"z.{suffix}", z, ids, block_bytes=block_rows * Z.shape[1] * 4)
         back, names = read_embeddings(tmp_path / f"z.{suffix}")
         assert np.array_equal(back, Z)
         assert names.tolist() == (list(range(11)) if ids is None else ids.tolist())
 
 
-def test_npy_is_what_numpy_writes(mapped, tmp_path, monkeypatch):
-    monkeypatch.setattr(embedding_writers, "BLOCK_BYTES", 40)
-    write_embeddings(tmp_path / "z.npy", mapped, ['q"', *map(str, range(10))])
+def test_npy_is_what_numpy_writes(mapped, tmp_path):
+    write_embeddings(tmp_path / "z.npy", mapped, ['q"', *map(str, range(10))], block_bytes=40)
     assert (tmp_path / "z.npy").read_bytes() == (tmp_path / "in" / "z.npy").read_bytes()
     text = (tmp_path / "z.ids.json").read_text()
     assert json.dumps(json.loads(text), ensure_ascii=False, indent=0) == text
 
 
-def test_changes_of_a_private_mapping_are_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedding_writers, "BLOCK_BYTES", 40)
+def test_changes_of_a_private_mapping_are_written(tmp_path):
     np.save(tmp_path / "z.npy", Z)
     private = np.load(tmp_path / "z.npy", mmap_mode="c")
     private += 1
-    write_embeddings(tmp_path / "out.parquet", private)
+    write_embeddings(tmp_path / "out.parquet", private, block_bytes=40)
     assert np.array_equal(read_embeddings(tmp_path / "out.parquet")[0], Z + 1)
     assert np.array_equal(private, Z + 1)
 
 
-def test_a_bad_id_in_a_late_block_leaves_nothing(mapped, tmp_path, monkeypatch):
-    monkeypatch.setattr(embedding_writers, "BLOCK_BYTES", 40)
+def test_a_bad_id_in_a_late_block_leaves_nothing(mapped, tmp_path):
     with pytest.raises(ValueError, match="'a b' holds a blank"):
-        write_embeddings(tmp_path / "z.vec", mapped, [*map(str, range(10)), "a b"])
+        write_embeddings(tmp_path / "z.vec", mapped, [*map(str, range(10)), "a b"], block_bytes=40)
     with pytest.raises(ValueError, match="a quote or control character"):
-        write_embeddings(tmp_path / "z.vec", mapped, [*map(str, range(10)), '"'])
+        write_embeddings(tmp_path / "z.vec", mapped, [*map(str, range(10)), '"'], block_bytes=40)
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ccassg.io.ids import encode, first_repeated, positions, settle, to_numpy
+from ccassg.io.ids import number_ids, positions, settle, to_numpy, unique_ids
+from ccassg.io.tables import FrameTable
 
 
 def column(values):
@@ -22,17 +23,17 @@ def column(values):
         [2**62, 2**62 + 1, 2**62],
     ],
 )
-def test_encode_numbers_ids_in_order(values):
-    ids, codes = encode([column(values), column(values[::-1])])
+def test_ids_are_numbered_in_order(values):
+    ids, codes = number_ids([column(values), column(values[::-1])])
     assert ids.to_pylist() == sorted(set(values))
     assert [ids[int(code)].as_py() for code in codes] == values + values[::-1]
 
 
-def test_encode_agrees_with_numpy():
+def test_numbering_agrees_with_numpy():
     rng = np.random.default_rng(0)
     for high in (50, 10**12):
         values = rng.integers(-high, high, 1000)
-        ids, codes = encode([pa.chunked_array([pa.array(values)])])
+        ids, codes = number_ids([pa.chunked_array([pa.array(values)])])
         expected, inverse = np.unique(values, return_inverse=True)
         assert (ids.to_numpy() == expected).all()
         assert (codes == inverse).all()
@@ -51,10 +52,18 @@ def test_settle_finds_one_type():
     assert settle([column(["x", "4"]), column([4, 5])], [True, False])[1].to_pylist() == ["4", "5"]
 
 
-def test_positions_and_repeats():
+def test_positions():
     assert positions(pa.array(["b", "x"]), pa.array(["a", "b"])).tolist() == [1, -1]
-    assert first_repeated(pa.array([1, 2, 3])) is None
-    assert first_repeated(pa.array(["a", "b", "a", "b"])) == (2, "a")
+
+
+def test_repeated_ids_are_refused():
+    def unique(values):
+        table = FrameTable(pa.table({"id": values}), "it")
+        return unique_ids(table, "id", table.data["id"])
+
+    assert unique([1, 2, 3]).to_pylist() == [1, 2, 3]
+    with pytest.raises(ValueError, match=r"it, column 'id', row 2 .*: the id 'a' was there before; keep one row"):
+        unique(["a", "b", "a", "b"])
 
 
 def test_numpy_ids_keep_every_character():

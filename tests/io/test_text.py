@@ -2,14 +2,15 @@
 
 import pytest
 
+from ccassg.io.limits import Limits
 from ccassg.io.text import TextTable, squeeze
 
 
 @pytest.fixture
 def table(tmp_path):
-    def table(content, name="t.csv", known=("id", "source")):
+    def table(content, name="t.csv", known=("id", "source"), **limits):
         (tmp_path / name).write_bytes(content.encode())
-        return TextTable(tmp_path / name, None, "utf-8", known)
+        return TextTable(tmp_path / name, None, "utf-8", known, Limits(**limits))
 
     return table
 
@@ -52,25 +53,21 @@ def test_quotes_in_whitespace_text(table):
     assert table('a b\n"c d\n', "t.txt").read(["column 1"]).to_pydict() == {"column 1": ["a", '"c']}
 
 
-def test_types_change_between_pieces(table, monkeypatch):
-    monkeypatch.setattr("ccassg.io.text.PIECE_BYTES", 8)
-    t = table("a 1\nb 2\nc 0.5\nd 4\n", "t.txt")
+def test_types_change_between_pieces(table):
+    t = table("a 1\nb 2\nc 0.5\nd 4\n", "t.txt", piece=8)
     assert t.read(["column 2"]).to_pydict() == {"column 2": [1, 2, 0.5, 4]}
-    t = table("a 1\nb 2\nc x\nd 4\n", "t.txt")
+    t = table("a 1\nb 2\nc x\nd 4\n", "t.txt", piece=8)
     with pytest.raises(ValueError, match=r"t\.txt"):
         t.read(["column 2"])
 
 
-def test_long_lines_and_many_columns_are_refused(table, monkeypatch):
+def test_long_lines_and_many_columns_are_refused(table):
     with pytest.raises(ValueError, match="columns, more than 20,000"):
         table("," * 30_000)
-    monkeypatch.setattr("ccassg.io.text.HEAD_BYTES", 100)
     with pytest.raises(ValueError, match="line 1: more than 100 bytes in one line"):
-        table("a" * 200)
-    monkeypatch.setattr("ccassg.io.text.MAX_LINE", 50)
-    monkeypatch.setattr("ccassg.io.text.PIECE_BYTES", 60)
+        table("a" * 200, first_row=100)
     with pytest.raises(ValueError, match="a line of more than 50 bytes"):
-        table("a b\n" + "c" * 300, "t.txt").read(["column 1"])
+        table("a b\n" + "c" * 300, "t.txt", first_row=100, line=50, piece=60).read(["column 1"])
 
 
 def test_squeeze():

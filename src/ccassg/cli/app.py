@@ -55,7 +55,7 @@ def say_notes(notes: Iterable[str]) -> None:
 
 
 def as_options(text: str) -> str:
-    """A message of the library in the program's terms: `` `label_column` `` becomes ``--label-column``."""
+    """Return a message of the library in the program's terms: `` `label_column` `` becomes ``--label-column``."""
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1].replace("_", "-"), found[2]
@@ -91,12 +91,9 @@ def main(arguments: list[str] | None = None, given: object = None) -> None:
     except (KeyboardInterrupt, typer.Abort):
         error_console.print("Interrupted.")
         code = 130
-    except ArithmeticError as error:  # the loss is not finite: no input was wrong as such
+    except (ArithmeticError, ValueError, OSError, ImportError) as error:
         error_console.print(f"[bold red]Error:[/] {_sentence(error)}", highlight=False, soft_wrap=True)
-        code = 1
-    except (ValueError, OSError, ImportError) as error:
-        error_console.print(f"[bold red]Error:[/] {_sentence(error)}", highlight=False, soft_wrap=True)
-        code = 2
+        code = 1 if isinstance(error, ArithmeticError) else 2  # 1: the loss is not finite, no input was wrong as such
     except Exception as error:
         if not hasattr(error, "format_message"):  # not one of click's usage errors
             raise
@@ -107,7 +104,7 @@ def main(arguments: list[str] | None = None, given: object = None) -> None:
 
 
 def _usage(error: Any) -> str:
-    """What click says of a wrong command line, and the help to look at."""
+    """Return what click says of a wrong command line, and the help to look at."""
     from rich.markup import escape
 
     context = getattr(error, "ctx", None)

@@ -50,7 +50,7 @@ def fetch(
     base_url: Annotated[str | None, typer.Option(help="Address of a mirror: a folder with the same files.")] = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Download datasets and check them. An interrupted download continues where it broke.
+    """Download datasets and check them. A broken connection is tried again.
 
     Example: ccassg datasets fetch citeseer pubmed
     """

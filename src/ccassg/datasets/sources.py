@@ -1,4 +1,4 @@
-"""The public files of each dataset: name, address and hash.
+"""List the public files of each dataset: name, address and hash.
 
 A hash is ``sha256:`` of the content, or ``git:``, the id under which git stores it (sha1 of ``blob SIZE\\0`` and the
 content), which is what the repository of the npz files vouches for.
@@ -22,7 +22,7 @@ class SourceFile:
 
     @property
     def file_name(self) -> str:
-        """The last part of the path, which is its name at the source."""
+        """Return the last part of the path, which is its name at the source."""
         return self.path.rsplit("/", 1)[-1]
 
 

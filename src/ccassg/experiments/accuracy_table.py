@@ -9,9 +9,9 @@ import numpy as np
 
 from ccassg.experiments import reduced
 from ccassg.experiments.costs import NOTE, costs
-from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
+from ccassg.experiments.experiment import Drawn, Experiment, Found, Plan, by_method
 from ccassg.experiments.published import NAMES, Table
-from ccassg.experiments.runs import OURS, classification_runs
+from ccassg.experiments.runs import OURS, classification_run
 from ccassg.experiments.tables import (
     accuracies,
     accuracy_cell,
@@ -30,14 +30,9 @@ def experiment(title: str, published: Table, *, digits: int) -> Experiment:
         title=title,
         datasets=tuple(published[OURS]),
         methods=tuple(NAMES),
-        cells=cells,
+        cells=by_method(classification_run),
         draw=functools.partial(draw, published=published, digits=digits),
     )
-
-
-def cells(plan: Plan) -> Cells:
-    """Every method on every dataset, as many seeds as planned."""
-    return {(m, d): classification_runs(m, d, plan.n_seeds) for d in plan.datasets for m in plan.methods}
 
 
 def draw(found: Found, plan: Plan, _: Path, *, published: Table, digits: int) -> Drawn | None:

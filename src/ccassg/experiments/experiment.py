@@ -111,6 +111,15 @@ class Experiment:
         return {cell: done for cell, runs in cells.items() if (done := records.of(runs))}
 
 
+def by_method(run: Callable[[str, str, int], Run]) -> Callable[[Plan], Cells]:
+    """Cells (method, dataset) of all methods and datasets of a plan, from a function of (method, dataset, seed)."""
+    return lambda plan: {
+        (method, dataset): [run(method, dataset, seed) for seed in range(plan.n_seeds)]
+        for dataset in plan.datasets
+        for method in plan.methods
+    }
+
+
 def _choose(
     what: str, asked: Sequence[str] | None, known: tuple[str, ...], default: tuple[str, ...]
 ) -> tuple[str, ...]:

@@ -59,24 +59,24 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
         return None
     series = {cell: done[0]["result"]["snapshots"] for cell, done in found.items()}
     _draw_curves(series, figures)
-    rows = []
-    for (dataset, name), snapshots in series.items():
-        row: dict[str, Any] = {"dataset": TITLES[dataset], "objective": name}
-        for claim, _, left, right, sign in CLAIMS:
-            agreement = _rank_correlation([s[left] for s in snapshots], [s[right] for s in snapshots])
-            row[claim] = None if agreement is None else round(sign * agreement, 2)
-        rows.append(row)
+    agreements = {
+        cell: {claim: _agreement(snapshots, left, right, sign) for claim, _, left, right, sign in CLAIMS}
+        for cell, snapshots in series.items()
+    }
     notes = (
         "Each number is a rank correlation along training, with its sign turned so that +1 is what the paper states and "
         f"-1 the opposite; {N_VIEWS} views per node, beta = {BETA:g}."
     )
+    full = {dataset: by_claim for (dataset, name), by_claim in agreements.items() if name == "full"}
     findings = [
-        verdict(f"{claim}: {statement}", {dataset: _word(agreement) for dataset, agreement in full.items()})
+        verdict(
+            f"{claim}: {statement}", {d: _word(value) for d, by in full.items() if (value := by[claim]) is not None}
+        )
         for claim, statement, *_ in CLAIMS
-        if (full := _full(rows, claim))
     ]
     grows = {d: s[-1]["entropy"] > s[0]["entropy"] for (d, name), s in series.items() if name == "full"}
     findings.append(verdict("Under the full loss H(Z) ends above where a random encoder starts", grows))
+    rows = [{"dataset": TITLES[d], "objective": name} | by_claim for (d, name), by_claim in agreements.items()]
     tables = {"agreement": rows, "ends": _ends(series)}
     return Drawn(tables, figures=("information",), notes=paragraphs(notes, *findings))
 
@@ -93,23 +93,10 @@ def estimate_along_training(run: Run, data: Dataset) -> dict[str, Any]:
             if step > run["steps"][-1]:
                 break
             estimate = gaussian_information(_views(model, data.graph, run), beta=run["beta"])
-            snapshots.append({"step": step} | {name: getattr(estimate, name) for name in _SAVED})
+            snapshots.append({"step": step} | estimate.as_dict())
     for snapshot in snapshots:
         snapshot |= {name: values[snapshot["step"]] for name, values in model.history_.items()}
     return {"snapshots": snapshots, "n_parameters": model.n_parameters_}
-
-
-_SAVED = (
-    "entropy",
-    "conditional_entropy",
-    "mutual_information",
-    "bottleneck",
-    "entropy_diagonal",
-    "conditional_entropy_diagonal",
-    "mutual_information_diagonal",
-    "bottleneck_diagonal",
-    "within_variance",
-)
 
 
 @torch.no_grad()
@@ -145,14 +132,6 @@ def _draw_curves(series: Series, figures: Path) -> None:
         style.save(fig, figures / "information")
 
 
-def _full(rows: list[dict[str, Any]], claim: str) -> dict[str, float]:
-    """The agreement with a claim under the paper's own loss, by dataset."""
-    by_title = {title: name for name, title in TITLES.items()}
-    return {
-        by_title[row["dataset"]]: row[claim] for row in rows if row["objective"] == "full" and row[claim] is not None
-    }
-
-
 def _word(agreement: float) -> str:
     word = "confirmed" if agreement >= STRICT else "contradicted" if agreement < 0 else "confirmed only in part"
     return f"{word} ({agreement:.2f})"
@@ -173,13 +152,14 @@ def _ends(series: Series) -> list[dict[str, Any]]:
     ]
 
 
-def _rank_correlation(left: list[float], right: list[float]) -> float | None:
-    """Spearman's; None where a side does not vary."""
+def _agreement(snapshots: list[dict[str, Any]], left: str, right: str, sign: int) -> float | None:
+    """Spearman's rank correlation of two quantities along training, times the sign; None where one does not vary."""
     from scipy.stats import spearmanr
 
-    if len(set(left)) < 2 or len(set(right)) < 2:
+    a, b = [s[left] for s in snapshots], [s[right] for s in snapshots]
+    if len(set(a)) < 2 or len(set(b)) < 2:
         return None
-    return float(spearmanr(left, right).statistic)
+    return round(sign * float(spearmanr(a, b).statistic), 2)
 
 
 def _run(dataset: str, objective: str) -> Run:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ccassg.experiments import reduced
 from ccassg.experiments.costs import NOTE, costs
-from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
+from ccassg.experiments.experiment import Drawn, Experiment, Found, Plan, by_method
 from ccassg.experiments.published import NAMES, SCALABILITY, TITLES
 from ccassg.experiments.records import Record, Run
 from ccassg.experiments.runs import OURS, method_settings
@@ -16,15 +16,6 @@ from ccassg.report.tables import beside
 
 HEAVIER = ("mvgrl", "grace")
 METHODS = ("dgi", "mvgrl", "grace", OURS)
-
-
-def cells(plan: Plan) -> Cells:
-    """Training alone, by every method on every dataset, apart from the runs of other tables: these may have shared the machine."""
-    return {
-        (method, dataset): [_run(method, dataset, seed) for seed in range(plan.n_seeds)]
-        for dataset in plan.datasets
-        for method in plan.methods
-    }
 
 
 def draw(found: Found, plan: Plan, _: Path) -> Drawn | None:
@@ -64,6 +55,7 @@ def _lighter(by_method: dict[str, list[Record]]) -> bool | str:
 
 
 def _run(method: str, dataset: str, seed: int) -> Run:
+    """Training alone, apart from the runs of other tables: these may have shared the machine."""
     return {
         "task": "training-cost",
         "method": method,
@@ -85,7 +77,7 @@ EXPERIMENT = Experiment(
     datasets=("cora", "pubmed", "computers"),
     methods=METHODS,
     default_methods=METHODS,
-    cells=cells,
+    cells=by_method(_run),
     draw=draw,
     n_seeds=3,
     quick_seeds=1,

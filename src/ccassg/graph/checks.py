@@ -1,4 +1,4 @@
-"""What the parts of a graph must be: features, ids, weights, counts. ValueError otherwise, with the way out."""
+"""Check the parts of a graph: features, ids, counts. ValueError otherwise, with the way out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Features: TypeAlias = "Array | sp.csr_array"
 
 
 def check_features(features: Any, n_nodes: int | None = None) -> Features:
-    """Features as finite 32-bit floats, dense (C order) or CSR, one row per node; ValueError otherwise."""
+    """Return features as finite 32-bit floats, dense (C order) or CSR, one row per node; ValueError otherwise."""
     if hasattr(features, "detach"):  # a torch tensor, without importing torch here
         features = features.detach().cpu()
         features = features.to_dense().numpy() if features.layout.__str__() != "torch.strided" else features.numpy()
@@ -47,7 +47,7 @@ def check_features(features: Any, n_nodes: int | None = None) -> Features:
 
 
 def check_ids(ids: Any, n: int) -> Array:
-    """Names of n nodes, all different, as an array; a mixture of kinds keeps its kinds."""
+    """Return names of n nodes, all different, as an array; a mixture of kinds keeps its kinds."""
     if isinstance(ids, np.ndarray):
         array = ids
     else:
@@ -81,7 +81,7 @@ def require_finite(name: str, values: Array) -> None:
 
 
 def check_count(value: Any) -> int:
-    """A number of nodes as a non-negative int."""
+    """Return a number of nodes as a non-negative int."""
     if not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"n_nodes must be a non-negative integer, got {value!r}")
     return int(value)

@@ -1,4 +1,4 @@
-"""Numeric columns brought to one scale: each minus its mean, divided by its standard deviation.
+"""Bring numeric columns to one scale: each minus its mean, divided by its standard deviation.
 
 Both are measured on the graph that a model is trained on and kept with it, so that new nodes get the same numbers. A deviation
 of 0 marks a column that was constant there: it becomes 0, for new nodes too, since training learned nothing from it.
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ccassg.graph.checks import Array, Features
 
-CHUNK_ENTRIES = 2**20
+PIECE_ENTRIES = 2**20
 
 
 class Scaling(NamedTuple):
@@ -25,25 +25,25 @@ class Scaling(NamedTuple):
     deviations: tuple[float, ...]
 
 
-def measure(matrix: Array) -> tuple[Array, Array]:
-    """Means and standard deviations of the columns of a float32 array, in float64, a piece of it at a time."""
+def means_and_deviations(matrix: Array, piece: int = PIECE_ENTRIES) -> tuple[Array, Array]:
+    """Return means and standard deviations of the columns of a float32 array, in float64, a piece of it at a time."""
     n = max(1, len(matrix))
     # Counted from the first row, so that a constant column has exactly its value as mean, and deviation 0.
     first = matrix[0].astype(np.float64) if len(matrix) else np.zeros(matrix.shape[1])
     means, squares = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
-    for rows in _pieces(matrix):
+    for rows in _pieces(matrix, piece):
         means += (rows - first).sum(axis=0)
     means = first + means / n
-    for rows in _pieces(matrix):
+    for rows in _pieces(matrix, piece):
         squares += np.square(rows - means).sum(axis=0)
     return means, np.sqrt(squares / n)
 
 
-def apply(matrix: Array, means: Array, deviations: Array) -> None:
+def scale_columns(matrix: Array, means: Array, deviations: Array, piece: int = PIECE_ENTRIES) -> None:
     """Scale the columns of a float32 array in place."""
     divisors = np.where(deviations > 0, deviations, np.inf)
     with np.errstate(over="ignore"):  # what is infinite in 32 bits is refused with all other features
-        for rows in _pieces(matrix):
+        for rows in _pieces(matrix, piece):
             rows[:] = (rows - means) / divisors
 
 
@@ -58,14 +58,14 @@ def scale_matrix(name: str, matrix: Features, scale: bool | Scaling, notes: list
             )
         notes.append(f"{name} is sparse and stays as it is; `scale` is for dense columns")
         return None
-    scaling = scale if isinstance(scale, Scaling) else as_scaling(*measure(matrix))
+    scaling = scale if isinstance(scale, Scaling) else as_scaling(*means_and_deviations(matrix))
     require_width(name, scaling, matrix.shape[1])
-    apply(matrix, *map(np.array, scaling))
+    scale_columns(matrix, np.array(scaling.means), np.array(scaling.deviations))
     return scaling
 
 
 def as_scaling(means: Array, deviations: Array) -> Scaling:
-    """The same as plain numbers."""
+    """Return means and deviations as plain numbers."""
     return Scaling(tuple(means.tolist()), tuple(deviations.tolist()))
 
 
@@ -79,7 +79,7 @@ def require_width(name: str, scaling: Scaling, n_features: int) -> None:
 
 
 def check_scaling(value: Any, n_features: int | None = None) -> Scaling | None:
-    """A scaling, or null, from a file that anyone may have written; ValueError unless it holds finite numbers for each feature."""
+    """Return a scaling, or None, from a file that anyone may have written; ValueError unless it holds finite numbers for each feature."""
     if value is None:
         return None
     lists: list[Any] = [value.get(key) for key in Scaling._fields] if isinstance(value, dict) else []
@@ -98,8 +98,8 @@ def check_scaling(value: Any, n_features: int | None = None) -> Scaling | None:
     return scaling
 
 
-def _pieces(matrix: Array) -> Iterator[Array]:
-    """Views of some rows at a time: what is computed of them in float64 stays small."""
-    step = max(1, CHUNK_ENTRIES // max(1, matrix.shape[1]))
+def _pieces(matrix: Array, n_entries: int) -> Iterator[Array]:
+    """Yield views of some rows at a time: what is computed of them in float64 stays small."""
+    step = max(1, n_entries // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), step):
         yield matrix[start : start + step]

@@ -1,4 +1,4 @@
-"""Features for graphs that come without: what a node's place in the graph says about it."""
+"""Make features for graphs that come without: what a node's place in the graph says about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LANCZOS_NODES = 200_000
 
 
 def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> Array:
-    """Degree, log degree, clustering coefficient, core number, PageRank and spectral coordinates.
+    """Return degree, log degree, clustering coefficient, core number, PageRank and spectral coordinates.
 
     The coordinates are the leading eigenvectors of D^-1/2 A D^-1/2. Directions do not count. Every column is centred and
     scaled to variance 1 (a constant one is 0). The same graph and seed give the same features; an eigenvector's
@@ -57,7 +57,7 @@ def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> 
     columns[:, 0] = degree
     columns[:, 1] = np.log1p(degree)
     columns[:, 2] = _clustering(pattern, rng)
-    columns[:, 3] = core_numbers(pattern.indptr, pattern.indices)
+    columns[:, 3] = core_numbers(pattern)
     columns[:, 4] = _pagerank(a, degree)
     k = min(n_components, graph.n_nodes - 1)
     if k > 0:
@@ -66,13 +66,13 @@ def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> 
 
 
 def structural_names(n_features: int) -> tuple[str, ...]:
-    """Names of the columns of `structural_features`."""
+    """Return the names of the columns of `structural_features`."""
     return LOCAL + tuple(f"eigenvector {i + 1}" for i in range(n_features - len(LOCAL)))
 
 
-def core_numbers(indptr: Array, indices: Array) -> Array:
-    """The largest k for which a node is in the k-core of an undirected graph in CSR form, shape (n,)."""
-    left = np.diff(indptr).astype(np.int64)
+def core_numbers(adjacency: sp.csr_array) -> Array:
+    """Return the largest k for which a node is in the k-core of an undirected graph, shape (n,)."""
+    left = np.diff(adjacency.indptr).astype(np.int64)
     n = len(left)
     core = np.zeros(n, np.int64)
     alive = np.ones(n, bool)
@@ -87,7 +87,7 @@ def core_numbers(indptr: Array, indices: Array) -> Array:
         alive[front] = False
         n_left -= len(front)
         # Neighbours of all peeled nodes at once; a node may be named several times.
-        touched = indices[_ranges(indptr[front], indptr[front + 1])]
+        touched = adjacency[front].indices
         touched = touched[alive[touched]]
         np.subtract.at(left, touched, 1)
         touched = np.unique(touched)
@@ -95,20 +95,14 @@ def core_numbers(indptr: Array, indices: Array) -> Array:
     return core
 
 
-def _ranges(starts: Array, stops: Array) -> Array:
-    """All integers of several ranges, one after the other."""
-    lengths = stops - starts
-    total = int(lengths.sum())
-    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) if total else 0
-    return np.arange(total) + offsets
-
-
-def _clustering(a: sp.csr_array, rng: np.random.Generator) -> Array:
-    """Share of a node's pairs of neighbours that are joined; estimated where counting would take too long."""
+def _clustering(
+    a: sp.csr_array, rng: np.random.Generator, max_wedges: int = MAX_WEDGES, n_samples: int = WEDGES_PER_NODE
+) -> Array:
+    """Return the share of a node's pairs of neighbours that are joined; estimated where counting would take too long."""
     degree = np.diff(a.indptr).astype(np.float64)
     pairs = degree * (degree - 1)
-    if pairs.sum() > MAX_WEDGES:
-        return _sampled_clustering(a, rng)
+    if pairs.sum() > max_wedges:
+        return _sampled_clustering(a, rng, n_samples)
     closed = np.zeros(a.shape[0])
     for start in range(0, a.shape[0], 4096):
         rows = a[start : start + 4096]
@@ -116,19 +110,19 @@ def _clustering(a: sp.csr_array, rng: np.random.Generator) -> Array:
     return np.divide(closed, pairs, out=np.zeros_like(closed), where=pairs > 0)
 
 
-def _sampled_clustering(a: sp.csr_array, rng: np.random.Generator) -> Array:
+def _sampled_clustering(a: sp.csr_array, rng: np.random.Generator, n_samples: int) -> Array:
     n = a.shape[0]
     degree = np.diff(a.indptr)
     share = np.zeros(n)
     nodes = np.flatnonzero(degree >= 2)
     keys = np.repeat(np.arange(n), degree) * n + a.indices
-    for _ in range(WEDGES_PER_NODE):
+    for _ in range(n_samples):
         first = rng.integers(0, degree[nodes])
         second = (first + rng.integers(1, degree[nodes])) % degree[nodes]
         wanted = a.indices[a.indptr[nodes] + first].astype(np.int64) * n + a.indices[a.indptr[nodes] + second]
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         share[nodes] += keys[at] == wanted
-    return share / WEDGES_PER_NODE
+    return share / n_samples
 
 
 def _pagerank(a: sp.csr_array, degree: Array, damping: float = 0.85, n_steps: int = 50) -> Array:
@@ -141,19 +135,25 @@ def _pagerank(a: sp.csr_array, degree: Array, damping: float = 0.85, n_steps: in
     return rank
 
 
-def _eigenvectors(a: sp.csr_array, degree: Array, k: int, rng: np.random.Generator) -> Array:
-    """Leading eigenvectors of the normalised adjacency, shape (n, k), largest eigenvalue first."""
+def _eigenvectors(
+    a: sp.csr_array,
+    degree: Array,
+    k: int,
+    rng: np.random.Generator,
+    dense_nodes: int = DENSE_NODES,
+    lanczos_nodes: int = LANCZOS_NODES,
+) -> Array:
+    """Return the leading eigenvectors of the normalised adjacency, shape (n, k), largest eigenvalue first."""
     import scipy.linalg
     import scipy.sparse.linalg
 
     n = len(degree)
     scale = np.divide(1, np.sqrt(degree), out=np.zeros(n), where=degree > 0)
-    m = sp.csr_array(
-        sp.dia_array((scale[None], [0]), shape=(n, n)) @ a @ sp.dia_array((scale[None], [0]), shape=(n, n))
-    )
-    if n <= DENSE_NODES or k >= n // 2:
+    diagonal = sp.dia_array((scale[None], [0]), shape=(n, n))
+    m = sp.csr_array(diagonal @ a @ diagonal)
+    if n <= dense_nodes or k >= n // 2:
         vectors = scipy.linalg.eigh(m.toarray())[1][:, ::-1][:, :k]
-    elif n <= LANCZOS_NODES:
+    elif n <= lanczos_nodes:
         try:
             values, vectors = scipy.sparse.linalg.eigsh(
                 m, k=k, which="LA", v0=rng.standard_normal(n), ncv=min(n - 1, 3 * k + 20), tol=1e-5, maxiter=200
@@ -168,7 +168,7 @@ def _eigenvectors(a: sp.csr_array, degree: Array, k: int, rng: np.random.Generat
 
 
 def _subspace(m: sp.csr_array, k: int, rng: np.random.Generator, n_steps: int = 20) -> Array:
-    """Approximate leading eigenvectors by subspace iteration on (m + I) / 2, whose spectrum lies in [0, 1]."""
+    """Return approximate leading eigenvectors by subspace iteration on (m + I) / 2, whose spectrum lies in [0, 1]."""
     q = np.linalg.qr(rng.standard_normal((m.shape[0], k + 8)))[0]
     for _ in range(n_steps):
         q = np.linalg.qr((m @ q + q) / 2)[0]

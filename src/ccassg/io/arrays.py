@@ -1,4 +1,4 @@
-"""Matrices and vectors in NumPy and SciPy files: never a pickle, never more than the file can hold."""
+"""Read matrices and vectors in NumPy and SciPy files: never a pickle, never more than the file can hold."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ccassg.graph.checks import Array, Features, check_features
-from ccassg.io.files import GROWTH, PathLike, check_file, growth_limit, one_sentence, require_kind, suffix_of
+from ccassg.io.files import PathLike, check_file, one_sentence, require_kind, suffix_of
+from ccassg.io.limits import LIMITS, Limits
 
 MATRIX_SUFFIXES = (".npy", ".npz")
-# A sparse matrix may claim empty rows for free; so many of them are taken on faith.
-FREE_ROWS = 1_000_000
 
 
-def read_matrix(path: PathLike) -> Features:
-    """Features in a ``.npy``, a SciPy ``.npz`` (CSR, CSC, COO) or a NumPy ``.npz`` with one array.
+def read_matrix(path: PathLike, limits: Limits = LIMITS) -> Features:
+    """Read features in a ``.npy``, a SciPy ``.npz`` (CSR, CSC, COO) or a NumPy ``.npz`` with one array.
 
     Returns
     -------
@@ -35,12 +34,12 @@ def read_matrix(path: PathLike) -> Features:
     file = check_file(path)
     with one_sentence(file):
         if suffix_of(file) == ".npz":
-            return check_features(_read_npz(file))
+            return check_features(_read_npz(file, limits))
         return check_features(read_npy(file))
 
 
 def read_npy(path: PathLike) -> Array:
-    """The array of a ``.npy`` file, without pickles; a header that promises more than the file holds is refused."""
+    """Read the array of a ``.npy`` file, without pickles; a header that promises more than the file holds is refused."""
     file = check_file(path)
     require_kind(file, "NumPy .npy")
     with one_sentence(file):
@@ -50,7 +49,7 @@ def read_npy(path: PathLike) -> Array:
 
 
 def read_vector(path: PathLike) -> pa.Array | None:
-    """Ids or labels in a ``.npy`` or ``.json`` file; None for any other suffix (these are tables)."""
+    """Read ids or labels in a ``.npy`` or ``.json`` file; None for any other suffix (these are tables)."""
     suffix = suffix_of(path)
     if suffix not in (".npy", ".json"):
         return None
@@ -70,14 +69,14 @@ def read_vector(path: PathLike) -> pa.Array | None:
         return pa.array(values, pa.large_string() if _all_of(values, str) else pa.int64())
 
 
-def _read_npz(path: Path) -> Any:
+def _read_npz(path: Path, limits: Limits) -> Any:
     require_kind(path, "zip (.npz, .xlsx)")
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
-        if total > growth_limit(path):
+        if total > limits.budget(path):
             raise ValueError(
-                f"{path} grows to {total:,} bytes, more than {GROWTH} times its size; if you trust it, save it again "
+                f"{path} grows to {total:,} bytes, more than {limits.growth} times its size; if you trust it, save it again "
                 f"with compressed=False"
             )
         names = {member.filename for member in members}
@@ -91,7 +90,7 @@ def _read_npz(path: Path) -> Any:
     matrix = sp.load_npz(path)
     if matrix.format not in ("csr", "csc", "coo"):
         raise ValueError(f"{path} is a sparse matrix of the format {matrix.format!r}; save its .tocsr()")
-    _check_sparse(path, matrix)
+    _check_sparse(path, matrix, limits)
     return sp.csr_array(matrix)
 
 
@@ -114,10 +113,10 @@ def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo)
         raise ValueError(f"{path}: {member.filename} promises the shape {shape}, more than it holds")
 
 
-def _check_sparse(path: Path, matrix: Any) -> None:
+def _check_sparse(path: Path, matrix: Any, limits: Limits) -> None:
     """Refuse indices out of range, which SciPy trusts, and shapes out of proportion."""
     rows, cols = matrix.shape
-    if max(rows, cols) > FREE_ROWS + growth_limit(path):
+    if max(rows, cols) > limits.free_rows + limits.budget(path):
         raise ValueError(f"{path} claims the shape {matrix.shape}, out of proportion to its size; is it damaged?")
     if matrix.format == "coo":
         for index, length in zip(matrix.coords, matrix.shape, strict=True):

@@ -1,4 +1,4 @@
-"""Files that are either the old ones or the new ones, never half of either.
+"""Write files that are either the old ones or the new ones, never half of either.
 
 What is written goes to a temporary file in the same folder, is forced to the disk and then renamed over the target. A
 process killed on the way leaves the earlier file untouched (and at worst a stray ``.ccassg-*.tmp`` beside it).
@@ -46,6 +46,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         _sync(temporary)
         os.replace(temporary, target)
         _sync(target.parent)
+    except ConnectionError:  # what was to be written did not arrive
+        raise
     except OSError as error:
         raise _sentence(target, error) from error
     finally:
@@ -99,7 +101,7 @@ def _sync(path: Path) -> None:
 
 
 def _sentence(target: Path, error: OSError) -> OSError:
-    """The same kind of error, as one sentence naming the file."""
+    """Return the same kind of error, as one sentence naming the file."""
     reason = error.strerror or str(error)
     if isinstance(error, FileNotFoundError) and not target.parent.exists():
         reason = f"the folder {target.parent} does not exist; make it first"

@@ -1,4 +1,4 @@
-"""Embedding files: one row per node under the user's ids, in the user's order, written whole or not at all."""
+"""Read and write embedding files: one row per node under the user's ids, in the user's order, whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pacsv
 
 from ccassg.graph import Array
-from ccassg.io import tables
+from ccassg.io import columns, tables
 from ccassg.io.arrays import read_npy, read_vector
-from ccassg.io.embedding_writers import OBSM_KEY, WRITERS, ids_path, sha256
+from ccassg.io.embedding_writers import BLOCK_BYTES, OBSM_KEY, WRITERS, ids_path, sha256
 from ccassg.io.encode import encode_columns
-from ccassg.io.features import named_id_column, unique_ids
-from ccassg.io.files import PathLike, check_file, growth_limit, one_sentence, require_kind, suffix_of
-from ccassg.io.ids import flat, settle, to_numpy
+from ccassg.io.files import PathLike, check_file, one_sentence, require_kind, suffix_of
+from ccassg.io.ids import flat, settle, to_numpy, unique_ids
+from ccassg.io.limits import LIMITS, Limits
+from ccassg.io.open_table import open_table
+from ccassg.io.text import parse_blanks
 
 FORMATS = {
     ".parquet": "parquet",
@@ -32,7 +33,9 @@ FORMATS = {
 }
 
 
-def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | None = None) -> None:
+def write_embeddings(
+    path: PathLike, z: Any, ids: Any = None, *, format: str | None = None, block_bytes: int = BLOCK_BYTES
+) -> None:
     """Write embeddings to a file, in place of an earlier one only when complete.
 
     Parameters
@@ -48,6 +51,8 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | N
         Default 0 .. n - 1. CSV and word2vec files do not tell the string "7" from the integer 7; the others do.
     format : {"parquet", "csv", "npy", "word2vec", "h5ad"}
         To choose a format whatever the suffix.
+    block_bytes : int
+        How much of z is written at a time.
 
     Raises
     ------
@@ -72,10 +77,10 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, format: str | N
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"z must have the shape (nodes, dimensions), none of them 0; got {matrix.shape}")
     names = _check_ids(np.arange(len(matrix)) if ids is None else ids, len(matrix))
-    WRITERS[kind](Path(path), matrix, names)
+    WRITERS[kind](Path(path), matrix, names, block_bytes)
 
 
-def read_embeddings(path: PathLike, *, format: str | None = None) -> tuple[Array, Array]:
+def read_embeddings(path: PathLike, *, format: str | None = None, limits: Limits = LIMITS) -> tuple[Array, Array]:
     """Read embeddings from a file.
 
     Parameters
@@ -85,6 +90,8 @@ def read_embeddings(path: PathLike, *, format: str | None = None) -> tuple[Array
         matrix (ids 0 .. n - 1 if there is no ``NAME.ids.json``) and any ``.h5ad`` (``obsm["X_ccassg"]``, else ``X``).
     format : {"parquet", "csv", "npy", "word2vec", "h5ad"}
         To choose a format whatever the suffix.
+    limits : Limits
+        How much a file may claim and grow to.
 
     Returns
     -------
@@ -107,30 +114,33 @@ def read_embeddings(path: PathLike, *, format: str | None = None) -> tuple[Array
     kind = format_of(path, format)
     file = check_file(path)
     with one_sentence(file):
-        z, ids = _READERS[kind](file)
+        z, ids = _READERS[kind](file, limits)
         if not np.isfinite(z).all():
             row = int(np.flatnonzero(~np.isfinite(z).all(axis=1))[0])
             raise ValueError(f"{file}: the embedding of {tables.shown(ids[row])} is not finite; train again")
         return z, ids
 
 
-def _read_table(path: Path) -> tuple[Array, Array]:
-    table = tables.open_table(path, known_names=tables.NODE_NAMES)
-    guess = named_id_column(table, None)
-    name = table.names[0] if guess is None else guess
-    columns = [column for column in table.names if column != name]
-    if not columns:
+def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
+    table = open_table(path, known_names=columns.NODE_NAMES, limits=limits)
+    name = columns.id_column(table) or table.names[0]
+    if len(table.names) < 2:
         raise ValueError(f"{path} has a column of ids ({name!r}) but no numbers")
-    data = table.read(table.names, as_text=[name])
-    ids = settle([unique_ids(table, name, data[name])], [table.is_text])[0]
-    for column in columns:
-        if tables.is_string(data[column].type):  # categories are features, not embeddings
-            raise tables.not_a_number(table, column, data[column], "an embedding")
-    z, _, _ = encode_columns(table, data, columns)
+    return _rows_of(table, table.read(table.names, as_text=[name]), name)
+
+
+def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array, Array]:
+    """Return the numbers of all columns but one, and the ids in that one."""
+    ids = settle([unique_ids(table, id_column, data[id_column])], [table.is_text])[0]
+    names = [name for name in table.names if name != id_column]
+    for name in names:
+        if tables.is_string(data[name].type):  # categories are features, not embeddings
+            raise columns.not_a_number(table, name, data[name], "an embedding")
+    z, _, _ = encode_columns(table, data, names)
     return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
 
 
-def _read_npy(path: Path) -> tuple[Array, Array]:
+def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
     z = read_npy(path)
     if z.ndim != 2 or z.dtype.kind not in "iuf":
         raise ValueError(f"{path}: expected a matrix of numbers, got shape {z.shape} of {z.dtype}")
@@ -147,7 +157,7 @@ def _read_npy(path: Path) -> tuple[Array, Array]:
     return z.astype(np.float32), to_numpy(ids)
 
 
-def _read_word2vec(path: Path) -> tuple[Array, Array]:
+def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
     require_kind(path, "text")
     with open(path, "rb") as file:
         head = file.readline(100).split()
@@ -159,29 +169,20 @@ def _read_word2vec(path: Path) -> tuple[Array, Array]:
         raise ValueError(f"{path}, line 1: promises {n:,} x {d:,} numbers, more than the file can hold")
     # Some writers end a line with a blank, which would count as one more column.
     content = content.replace(b" \n", b"\n")
-    names = ["id", *(f"e{i}" for i in range(d))]
-    table = pacsv.read_csv(
-        pa.BufferReader(content),
-        pacsv.ReadOptions(column_names=names, block_size=max(1 << 24, 64 * d)),
-        pacsv.ParseOptions(delimiter=" ", quote_char=False),
-        pacsv.ConvertOptions(column_types={"id": pa.string(), **dict.fromkeys(names[1:], pa.float32())}),
-    )
+    table = parse_blanks(content, {"id": pa.string(), **{f"e{i}": pa.float32() for i in range(d)}})
     if table.num_rows != n:
         raise ValueError(f"{path} promises {n:,} rows, but has {table.num_rows:,}; write it again")
-    frame = tables.FrameTable(table, str(path))
-    ids = settle([unique_ids(frame, "id", table["id"])], [True])[0]
-    z, _, _ = encode_columns(frame, table, names[1:])
-    return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
+    return _rows_of(tables.FrameTable(table, str(path), is_text=True), table, "id")
 
 
-def _read_h5ad(path: Path) -> tuple[Array, Array]:
+def _read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
     import h5py
 
     require_kind(path, "HDF5 (.h5ad, .h5)")
     with h5py.File(path, "r") as file:
-        z = _dataset(path, file, f"obsm/{OBSM_KEY}" if f"obsm/{OBSM_KEY}" in file else "X")
+        z = _dataset(path, limits, file, f"obsm/{OBSM_KEY}" if f"obsm/{OBSM_KEY}" in file else "X")
         index = file["obs"].attrs.get("_index", "_index") if "obs" in file else "_index"
-        names = _dataset(path, file, f"obs/{index}")
+        names = _dataset(path, limits, file, f"obs/{index}")
         kind = file["uns/ccassg_ids"][()] if "uns/ccassg_ids" in file else b"str"
     if z.ndim != 2 or z.dtype.kind not in "iuf" or names.shape != (len(z),):
         raise ValueError(f"{path} holds no matrix with one name per row (obsm[{OBSM_KEY!r}] and obs)")
@@ -189,8 +190,8 @@ def _read_h5ad(path: Path) -> tuple[Array, Array]:
     return z.astype(np.float32), to_numpy(ids.cast(pa.int64()) if kind in (b"int", "int") else ids)
 
 
-def _dataset(path: Path, file: Any, name: str) -> Array:
-    """A dataset stored in this very file, of a size the file can have."""
+def _dataset(path: Path, limits: Limits, file: Any, name: str) -> Array:
+    """Read a dataset stored in this very file, of a size the file can have."""
     import h5py
 
     parts = name.split("/")
@@ -201,13 +202,13 @@ def _dataset(path: Path, file: Any, name: str) -> Array:
     data = file[name]
     if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
         raise ValueError(f"{path}: {name} is not a plain dataset; is it an .h5ad of embeddings?")
-    if data.size * data.dtype.itemsize > growth_limit(path):
+    if data.size * data.dtype.itemsize > limits.budget(path):
         raise ValueError(f"{path}: {name} claims the shape {data.shape}, out of proportion to the file's size")
     return np.asarray(data[()])
 
 
 def id_array(ids: Any) -> pa.Array:
-    """Ids as one plain array: integers, or strings; what is neither (a tuple, an enumeration) is written as it prints."""
+    """Return ids as one plain array: integers, or strings; what is neither (a tuple, an enumeration) is written as it prints."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         return pa.array(ids).cast(pa.int64())
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
@@ -229,7 +230,7 @@ def _check_ids(ids: Any, n: int) -> pa.Array:
 
 
 def format_of(path: PathLike, format: str | None = None) -> str:
-    """The format of an embedding file, by name or by its suffix; ValueError if there is none."""
+    """Return the format of an embedding file, by name or by its suffix; ValueError if there is none."""
     kind = FORMATS.get(suffix_of(path)) if format is None else format
     if kind not in WRITERS:
         given = f"the suffix of {path}" if format is None else f"the format {format!r}"

@@ -1,4 +1,4 @@
-"""Columns of a node table as numbers: numbers as they are or scaled, categories one-hot, text hashed if allowed.
+"""Turn columns of a node table into features: numbers as they are or scaled, categories one-hot, text hashed if allowed.
 
 A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a category), ``abstract#17`` (hashed text),
 ``vector[3]`` (an entry of a list). The names of one table, given as ``like`` to another, make the second one's features
@@ -7,7 +7,7 @@ match the first one's, column by column: what a trained encoder needs to see new
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 from ccassg.graph import Array, Features, scaling
 from ccassg.graph.scaling import Scaling
-from ccassg.io import tables
-from ccassg.io.tables import Table, is_string, listed, shown
+from ccassg.io.columns import numbers
+from ccassg.io.tables import FrameTable, Table, counted, is_string, listed, shown
 
 MAX_CATEGORIES = 256
 MAX_CATEGORY_LENGTH = 60
@@ -109,8 +109,23 @@ def encode_columns(
     return (matrix if names == list(like) else matrix[:, [place[name] for name in like]]), tuple(like), used
 
 
+def distinct_values(
+    column: pa.ChunkedArray, missing: Collection[str], order: Callable[[set[str]], list[str]] = sorted
+) -> tuple[list[str], Array]:
+    """Return the different values of a column, without blanks around them, and for each row its position among them.
+
+    The position is -1 where a cell is null or holds one of the values that mean nothing.
+    """
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    values = [value.strip() for value in encoded.dictionary.to_pylist()]
+    distinct = order({value for value in values if value not in missing})
+    rank = {value: i for i, value in enumerate(distinct)}
+    lookup = np.array([rank.get(value, -1) for value in values] + [-1], np.int64)
+    return distinct, lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
+
+
 def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
-    """The table columns that features of these names come from; ValueError is left to the encoding."""
+    """Return the table columns that features of these names come from; ValueError is left to the encoding."""
     wanted = set(like) | set(_by_stem(like)) | {name.rpartition("[")[0] for name in like}
     return [name for name in available if name in wanted]
 
@@ -122,10 +137,8 @@ def _numbers(table: Table, name: str, column: pa.ChunkedArray) -> Array:
             f"{table}, column {name!r}: {kind} is neither number nor category; turn it into a number (days, say) or leave "
             f"it out (`feature_columns` lists the columns to use)"
         )
-    values = tables.numbers(table, name, column, "a feature")
-    if len(values) and np.abs(values).max() > FLOAT32_MAX:
-        row = int(np.abs(values).argmax())
-        raise ValueError(f"{table}, column {name!r}, {table.place(row)}: {values[row]:g} is beyond 3e38; rescale it")
+    values = numbers(table, name, column, "a feature")
+    table.refuse_where(name, np.abs(values) > FLOAT32_MAX, lambda row: f"{values[row]:g} is beyond 3e38; rescale it")
     return values.astype(np.float32)
 
 
@@ -139,8 +152,8 @@ def _strings(
 ) -> tuple[sp.csr_array, list[str]]:
     if wanted and wanted[0].startswith(f"{name}#"):
         return _hash(name, column, 1 + max(int(w.rpartition("#")[2]) for w in wanted))
-    explicit = pa.types.is_dictionary(column.type) and isinstance(table, tables.FrameTable)
-    values, codes = _categories(column)
+    explicit = pa.types.is_dictionary(column.type) and isinstance(table, FrameTable)
+    values, codes = distinct_values(column, ("",))
     if wanted:
         return _one_hot(table, name, values, codes, [w[len(name) + 1 :] for w in wanted])
     _refuse_mixture(table, name, values, codes)
@@ -158,27 +171,19 @@ def _strings(
     )
 
 
-def _categories(column: pa.ChunkedArray) -> tuple[list[str], Array]:
-    """Different values that occur, and for each row its position among them, -1 where empty."""
-    plain = column.cast(pa.large_string()) if column.type != pa.large_string() else column
-    encoded = plain.combine_chunks().dictionary_encode()
-    values = [value.strip() for value in encoded.dictionary.to_pylist()]
-    distinct = sorted({value for value in values if value})
-    rank = {value: i for i, value in enumerate(distinct)}
-    lookup = np.array([rank.get(value, -1) for value in values] + [-1], np.int64)
-    return distinct, lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
-
-
 def _refuse_mixture(table: Table, name: str, values: list[str], codes: Array) -> None:
-    """Numbers with a few words among them are a damaged column, not categories."""
+    """Refuse numbers with a few words among them: a damaged column, not categories."""
     is_number = pc.match_substring_regex(pa.array(values, pa.large_string()), NUMBER).to_numpy(zero_copy_only=False)
     filled = codes[codes >= 0]
     if not len(filled) or is_number.all() or is_number[filled].mean() < 0.5:
         return
-    row = int(np.flatnonzero((codes >= 0) & ~is_number[codes])[0])
-    raise ValueError(
-        f"{table}, column {name!r}, {table.place(row)}: {shown(values[codes[row]])} among numbers; mend the value or leave "
-        f"the column out (`feature_columns` lists the columns to use)"
+    table.refuse_where(
+        name,
+        (codes >= 0) & ~is_number[codes],
+        lambda row: (
+            f"{shown(values[codes[row]])} among numbers; mend the value or leave the column out (`feature_columns` lists "
+            f"the columns to use)"
+        ),
     )
 
 
@@ -193,7 +198,7 @@ def _one_hot(
         table.notes.append(f"{table}, column {name!r}: {listed(unknown, 3)} unknown in training, taken as no category")
     if n_empty := int((codes < 0).sum()):
         table.notes.append(
-            f"{table}, column {name!r}: {tables.counted(n_empty, 'node', 'nodes')} without a value, taken as no category"
+            f"{table}, column {name!r}: {counted(n_empty, 'node', 'nodes')} without a value, taken as no category"
         )
     rows = np.flatnonzero(columns >= 0)
     matrix = sp.csr_array(
@@ -211,23 +216,17 @@ def _hash(name: str, column: pa.ChunkedArray, dim: int) -> tuple[sp.csr_array, l
 
 
 def _lists(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, list[str]]:
-    """A column whose cells are vectors of one length."""
+    """Return the numbers of a column whose cells are vectors of one length."""
     array = column.combine_chunks()
     lengths = pc.list_value_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
-    if not len(lengths) or lengths[0] <= 0 or (lengths != lengths[0]).any():
-        row = int(np.flatnonzero(lengths != max(1, lengths[0]))[0]) if len(lengths) else 0
-        raise ValueError(
-            f"{table}, column {name!r}, {table.place(row)}: a list of another length; make all equally long"
-        )
-    width = int(lengths[0])
+    width = max(1, int(lengths[0]))
+    table.refuse_where(name, lengths != width, "a list of another length; make all equally long")
     entries = pa.chunked_array([pc.list_flatten(array)])
     if entries.null_count or not (pa.types.is_integer(entries.type) or pa.types.is_floating(entries.type)):
         raise ValueError(f"{table}, column {name!r}: lists must hold numbers, all present; got {entries.type}")
     values = entries.cast(pa.float64(), safe=False).to_numpy().reshape(-1, width)
     bad = ~(np.abs(values) <= FLOAT32_MAX).all(axis=1)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"{table}, column {name!r}, {table.place(row)}: NaN or infinite; fill or drop such rows")
+    table.refuse_where(name, bad, "NaN or infinite; fill or drop such rows")
     return values.astype(np.float32), [f"{name}[{i}]" for i in range(width)]
 
 
@@ -261,15 +260,15 @@ def _scale(
     if isinstance(scale, Scaling):
         known = names if like is None else like
         scaling.require_width(str(table), scale, len(known))
-        numbers = dict(zip(known, zip(*scale, strict=True), strict=True))
-        means, deviations = np.array([numbers.get(name, (0.0, 1.0)) for name in names]).reshape(-1, 2).T
+        known_numbers = dict(zip(known, zip(*scale, strict=True), strict=True))
+        means, deviations = np.array([known_numbers.get(name, (0.0, 1.0)) for name in names]).reshape(-1, 2).T
     start = 0
     for block in blocks:
         here = slice(start, start + block.shape[1])
         if isinstance(block, np.ndarray):
             if scale is True:
-                means[here], deviations[here] = scaling.measure(block)
-            scaling.apply(block, means[here], deviations[here])
+                means[here], deviations[here] = scaling.means_and_deviations(block)
+            scaling.scale_columns(block, means[here], deviations[here])
         start = here.stop
     return scale if isinstance(scale, Scaling) else scaling.as_scaling(means, deviations)
 
@@ -289,7 +288,7 @@ def _assemble(blocks: list[Any]) -> Features:
 
 
 def _by_stem(like: Sequence[str]) -> dict[str, list[str]]:
-    """Names of features made from categories or text, under every column name they may come from."""
+    """Return the names of features made from categories or text, under every column name they may come from."""
     stems: dict[str, list[str]] = {}
     for name in like:
         for i, mark in enumerate(name):

@@ -1,7 +1,6 @@
-"""Opening files nobody vouches for: what they are by content, gzip with a bound, errors in one sentence.
+"""Open files nobody vouches for: what they are by content, gzip within the limits, errors in one sentence.
 
-A compressed file may grow to `GROWTH` times its size (or `GROWTH_FLOOR` bytes, whichever is more) and is refused beyond:
-real tables stay far below, bombs far above. Nothing here or above it ever loads a pickle.
+Nothing here or above it ever loads a pickle.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+from ccassg.io.limits import LIMITS, Limits
+
 PathLike: TypeAlias = str | os.PathLike[str]
 
-GROWTH = 200
-GROWTH_FLOOR = 256 * 2**20
-
+GZIP = b"\x1f\x8b"
 MAGIC = {
     b"PAR1": "Parquet",
     b"\x93NUMPY": "NumPy .npy",
@@ -39,7 +38,7 @@ MAGIC = {
 
 
 def check_file(path: PathLike) -> Path:
-    """The path of a readable, regular, non-empty file; ValueError otherwise."""
+    """Return the path of a readable, regular, non-empty file; ValueError otherwise."""
     file = Path(path)
     try:
         if not file.exists():
@@ -56,13 +55,13 @@ def check_file(path: PathLike) -> Path:
 
 
 def suffix_of(path: PathLike) -> str:
-    """The suffix in lower case, without a final ``.gz``: ``edges.CSV.gz`` has ``.csv``."""
+    """Return the suffix in lower case, without a final ``.gz``: ``edges.CSV.gz`` has ``.csv``."""
     name = Path(path).name.lower()
     return Path(name.removesuffix(".gz")).suffix
 
 
 def content_kind(path: PathLike) -> str:
-    """What a file is by its first bytes, after gunzip: a value of `MAGIC`, "text" or "binary"."""
+    """Return what a file is by its first bytes, after gunzip: a value of `MAGIC`, "text" or "binary"."""
     head = read_head(path, 4096)
     stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     for magic, kind in MAGIC.items():
@@ -83,27 +82,22 @@ def require_kind(path: PathLike, expected: str) -> None:
     raise ValueError(f"{path} is not a {expected} file: its content is {kind}; give it the suffix of what it is")
 
 
-def growth_limit(path: PathLike) -> int:
-    """How many bytes a compressed file may become."""
-    return max(GROWTH_FLOOR, GROWTH * os.path.getsize(path))
-
-
-def open_bytes(path: PathLike) -> IO[bytes]:
-    """Open for reading; gzip is recognised by content and bounded by `growth_limit`."""
+def open_bytes(path: PathLike, limits: Limits = LIMITS) -> IO[bytes]:
+    """Open for reading; gzip is recognised by content and may grow to its budget."""
     file = open(path, "rb")  # noqa: SIM115 - handed to the caller
-    if file.peek(2)[:2] != b"\x1f\x8b":
+    if file.peek(2)[:2] != GZIP:
         return file
-    return io.BufferedReader(_Gunzip(path, file), 1 << 18)
+    return io.BufferedReader(_Gunzip(path, file, limits), 1 << 18)
 
 
 def is_gzip(path: PathLike) -> bool:
-    """Whether the content is gzip, whatever the name."""
+    """Return whether the content is gzip, whatever the name."""
     with open(path, "rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+        return file.read(2) == GZIP
 
 
 def read_head(path: PathLike, n_bytes: int) -> bytes:
-    """The first bytes, after gunzip."""
+    """Read the first bytes, after gunzip."""
     with open_bytes(path) as file:
         return file.read(n_bytes)
 
@@ -122,41 +116,34 @@ def one_sentence(path: Any) -> Iterator[None]:
         raise ValueError(f"{path} cannot be read: {first_line(error)}") from None
 
 
-class _Gunzip(io.RawIOBase):
-    """A gunzipped stream that stops at the growth limit, its errors told as ValueErrors."""
+def first_line(error: BaseException) -> str:
+    """Return what an error of a library says, in one line that is not long."""
+    text = str(error).strip().splitlines()
+    line = text[0] if text else type(error).__name__
+    return line if len(line) <= 300 else line[:297] + "..."
 
-    def __init__(self, path: PathLike, file: IO[bytes]) -> None:
-        self._path, self._file = path, file
+
+class _Gunzip(io.RawIOBase):
+    """Decompresses a stream up to its budget and tells damage as a ValueError."""
+
+    def __init__(self, path: PathLike, file: IO[bytes], limits: Limits) -> None:
+        self._path, self._file, self._limits = path, file, limits
         self._stream = gzip.GzipFile(fileobj=file, mode="rb")
-        self._left = growth_limit(path)
+        self._n_bytes = 0
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer."""
         try:
             n = self._stream.readinto(buffer)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(f"{self._path} is a damaged gzip file: {first_line(error)}") from None
-        self._left -= n
-        if self._left < 0:
-            raise ValueError(
-                f"{self._path} grows beyond {growth_limit(self._path):,} bytes when decompressed, {GROWTH} times its "
-                f"size; if you trust it, decompress it first (gunzip)"
-            )
+        self._n_bytes += n
+        self._limits.require_budget(self._path, self._n_bytes, "decompressed", "decompress it first (gunzip)")
         return n
 
     def close(self) -> None:
-        """Close both layers."""
         self._stream.close()
         self._file.close()
         super().close()
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of a library says, in one line that is not long."""
-    text = str(error).strip().splitlines()
-    line = text[0] if text else type(error).__name__
-    return line if len(line) <= 300 else line[:297] + "..."

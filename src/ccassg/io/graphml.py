@@ -1,4 +1,8 @@
-"""GraphML: edges and node attributes, read as a stream, without document types or entities."""
+"""Read GraphML: edges and node attributes, as a stream, without document types or entities.
+
+A parser of our own, since NetworkX holds the whole document as a tree before it makes a graph of it: three times the
+memory, and errors without their line.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,19 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from ccassg.io.edges import Edges, check_weights
-from ccassg.io.features import unique_ids
-from ccassg.io.files import PathLike, check_file, growth_limit, one_sentence, open_bytes, require_kind
-from ccassg.io.ids import id_column
-from ccassg.io.tables import WEIGHT, FrameTable, listed, shown
+from ccassg.graph import Array
+from ccassg.io.columns import WEIGHT
+from ccassg.io.files import PathLike, check_file, one_sentence, open_bytes, require_kind
+from ccassg.io.ids import as_ids, unique_ids
+from ccassg.io.limits import LIMITS, Limits
+from ccassg.io.rows import EdgeRows, check_weights
+from ccassg.io.tables import FrameTable, listed, shown
 
 NUMERIC = {"boolean", "int", "long", "float", "double"}
-MAX_DEPTH = 64
+BOOLEAN = {"true": 1.0, "false": 0.0}
 
 
-def read_graphml(path: PathLike, weight: str | int | None = None) -> Edges:
+def read_graphml(path: PathLike, weight: str | int | None = None, limits: Limits = LIMITS) -> EdgeRows:
     """Read the edges of a GraphML file and what it says about its nodes.
 
     A file with a document type is refused, since that is where entities that grow or reach for other files are declared.
@@ -32,28 +38,28 @@ def read_graphml(path: PathLike, weight: str | int | None = None) -> Edges:
 
     Returns
     -------
-    Edges
+    EdgeRows
         Its ``nodes`` hold the attributes, if there are any.
     """
     file = check_file(path)
     require_kind(file, "XML")
-    reader = _Reader(str(file))
+    reader = _Reader(str(file), limits)
     with one_sentence(file):
         try:
-            with open_bytes(file) as stream:
+            with open_bytes(file, limits) as stream:
                 reader.parser.ParseFile(stream)
         except expat.ExpatError as error:
             raise ValueError(
                 f"{file}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}); write the file again"
             ) from None
-        return reader.edges(weight)
+        return reader.rows(weight)
 
 
 class _Reader:
     """Collects nodes, edges and their data while the parser walks through the file."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, limits: Limits) -> None:
+        self.name, self.limits = name, limits
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
         self.parser.StartElementHandler = self._start
@@ -73,30 +79,26 @@ class _Reader:
         self._key: str | None = None
         self._chunks: list[str] = []
 
-    def edges(self, weight: str | int | None) -> Edges:
-        """What was collected."""
+    def rows(self, weight: str | int | None) -> EdgeRows:
+        """Return what was collected."""
         if not self._n_graphs:
             raise ValueError(f"{self.name} has no <graph>; is it GraphML?")
         if not self.ends[0]:
             raise ValueError(f"{self.name} has no edges; check how it was written")
-        ends = FrameTable(pa.table({"source": pa.array(self.ends[0]), "target": pa.array(self.ends[1])}), self.name)
-        data = ends.read(("source", "target"))
-        node_ids = None
-        if self.node_names:
-            listed_ids = FrameTable(pa.table({"id": pa.array(self.node_names)}), self.name)
-            node_ids = unique_ids(listed_ids, "node", listed_ids.read(("id",))["id"])
-        return Edges(
+        ends = FrameTable(pa.table(self.ends, ["source", "target"]), self.name, is_text=True)
+        nodes = self._nodes() if self.node_names else None
+        return EdgeRows(
             name=self.name,
-            source=id_column(ends, "source", data["source"]),
-            target=id_column(ends, "target", data["target"]),
+            source=as_ids(ends, "source", ends.data["source"]),
+            target=as_ids(ends, "target", ends.data["target"]),
             weights=self._weights(weight),
             from_text=True,
             directed=self.directed,
-            node_ids=node_ids,
-            nodes=self._nodes(),
+            node_ids=None if nodes is None else unique_ids(nodes, "node", nodes.data["id"]),
+            nodes=nodes if nodes is not None and len(nodes.names) > 1 else None,
         )
 
-    def _weights(self, weight: str | int | None) -> Any:
+    def _weights(self, weight: str | int | None) -> Array | None:
         names = {self.keys[key][0]: key for key in self.edge_data if key in self.keys}
         if weight is not None and weight not in names:
             raise ValueError(
@@ -106,7 +108,6 @@ class _Reader:
         if chosen is None:
             return None
         column = self._column(names[str(chosen)], self.edge_data, len(self.ends[0]))
-        table = FrameTable(pa.table({str(chosen): column}), self.name)
         if column.null_count or not pa.types.is_floating(column.type):
             raise ValueError(
                 f"{self.name}: not every edge has a number as its {chosen!r}; give it to all edges or to none"
@@ -114,14 +115,13 @@ class _Reader:
         values = column.to_numpy(zero_copy_only=False)
         if not np.isfinite(values).all():
             raise ValueError(f"{self.name}: an edge's {chosen!r} is not a finite number; mend or drop it")
-        check_weights(table, str(chosen), values)
+        check_weights(FrameTable(pa.table({str(chosen): column}), self.name), str(chosen), values)
         return values
 
-    def _nodes(self) -> FrameTable | None:
+    def _nodes(self) -> FrameTable:
+        """Return the nodes' names and attributes."""
         keys = [key for key in self.keys if key in self.node_data]
-        if not keys or not self.node_names:
-            return None
-        if 8 * len(keys) * len(self.node_names) > growth_limit(self.name):
+        if 8 * len(keys) * len(self.node_names) > self.limits.budget(self.name):
             raise ValueError(
                 f"{self.name} spreads {len(keys):,} attributes over {len(self.node_names):,} nodes, out of proportion to its "
                 f"size; write features as .npz instead"
@@ -133,37 +133,30 @@ class _Reader:
             if name in columns:
                 raise ValueError(f"{self.name}: two node attributes are called {name!r}; rename one")
             columns[name] = self._column(key, self.node_data, len(self.node_names))
-        table = FrameTable(pa.table(columns), self.name)
-        table.is_text = True  # ids are written as text, whatever they mean
-        return table
+        return FrameTable(pa.table(columns), self.name, is_text=True)
 
     def _column(self, key: str, data: dict[str, dict[int, str]], n: int) -> pa.Array:
-        """An attribute of all nodes or edges, null where it is neither given nor has a default."""
+        """Return an attribute of all nodes or edges, null where it is neither given nor has a default."""
         name, kind = self.keys[key]
-        given, default = data.get(key, {}), self.defaults.get(key)
-        texts = [given.get(i, default) for i in range(n)]
+        default = self.defaults.get(key)
+        texts = [data[key].get(i, default) for i in range(n)]
         if kind not in NUMERIC:
             return pa.array(texts, pa.string())
-        values = np.full(n, np.nan)
-        missing = np.zeros(n, bool)
-        for i, text in enumerate(texts):
-            if text is None:
-                missing[i] = True
-                continue
+        values: list[float | None] = []
+        for text in texts:
             try:
-                values[i] = {"true": 1.0, "false": 0.0}.get(text.strip().lower()) if kind == "boolean" else float(text)
-            except (TypeError, ValueError):
+                number = BOOLEAN.__getitem__ if kind == "boolean" else float
+                values.append(None if text is None else number(text.strip().lower()))
+            except (KeyError, ValueError):
                 raise ValueError(
                     f"{self.name}, attribute {name!r}: {shown(text)} is not of its type {kind}; mend the value"
                 ) from None
-        return pa.array(values, mask=missing)
+        return pa.array(values, pa.float64())
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise ValueError(
-                f"{self.name}, line {self._line}: elements nested more than {MAX_DEPTH} deep; is it GraphML?"
-            )
+        if self._depth > self.limits.depth:
+            raise self._refuse(f"elements nested more than {self.limits.depth} deep; is it GraphML?")
         tag = tag.rpartition(" ")[2]
         if tag == "node":
             self._item, self._row = self.node_data, len(self.node_names)
@@ -176,18 +169,16 @@ class _Reader:
             key = self._attribute(tag, attributes, "id")
             self.keys[key] = (attributes.get("attr.name", key), attributes.get("attr.type", "string"))
             self._key = key
-        elif tag == "data":
-            self._key = attributes.get("key")
-            self._chunks = []
-        elif tag == "default":
+        elif tag in ("data", "default"):
+            self._key = attributes.get("key") if tag == "data" else self._key
             self._chunks = []
         elif tag == "graph":
             self._n_graphs += 1
             if self._n_graphs > 1:
-                raise ValueError(f"{self.name}, line {self._line}: a second graph in the file; keep one")
+                raise self._refuse("a second graph in the file; keep one")
             self.directed = attributes.get("edgedefault") == "directed"
         elif tag == "hyperedge":
-            raise ValueError(f"{self.name}, line {self._line}: hyperedges cannot be read; write them as pairs of nodes")
+            raise self._refuse("hyperedges cannot be read; write them as pairs of nodes")
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
@@ -207,15 +198,14 @@ class _Reader:
 
     def _attribute(self, tag: str, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
-            raise ValueError(f"{self.name}, line {self._line}: a <{tag}> without {name!r}; write the file again")
+            raise self._refuse(f"a <{tag}> without {name!r}; write the file again")
         return attributes[name]
 
     def _refuse_doctype(self, *_: Any) -> None:
-        raise ValueError(
-            f"{self.name}, line {self._line}: a document type (<!DOCTYPE ...>) is not allowed, since it may declare entities; "
-            f"delete that line"
+        raise self._refuse(
+            "a document type (<!DOCTYPE ...>) is not allowed, since it may declare entities; delete that line"
         )
 
-    @property
-    def _line(self) -> int:
-        return int(self.parser.CurrentLineNumber)
+    def _refuse(self, reason: str) -> ValueError:
+        """Return the error for what the parser is at."""
+        return ValueError(f"{self.name}, line {self.parser.CurrentLineNumber}: {reason}")

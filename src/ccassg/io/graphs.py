@@ -15,12 +15,13 @@ from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
 from ccassg.io.arrays import MATRIX_SUFFIXES
-from ccassg.io.edges import Edges, read_edges
+from ccassg.io.edges import read_edges
 from ccassg.io.encode import TEXT_DIM
-from ccassg.io.features import Nodes, read_nodes
+from ccassg.io.features import read_nodes
 from ccassg.io.files import suffix_of
-from ccassg.io.ids import encode, flat, positions, settle, to_numpy
+from ccassg.io.ids import flat, number_ids, positions, settle, to_numpy
 from ccassg.io.labels import encode_labels, read_labels
+from ccassg.io.rows import EdgeRows, NodeRows
 
 EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
 NODE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, *MATRIX_SUFFIXES)
@@ -191,14 +192,16 @@ def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path |
     return None
 
 
-def _number_edges(edges: Edges) -> tuple[pa.Array, Array]:
+def _number_edges(edges: EdgeRows) -> tuple[pa.Array, Array]:
     """Return the ids that edges name, and the edges as positions among them, shape (2, n_edges)."""
     columns = settle([edges.source, edges.target], [edges.from_text] * 2)
-    ids, codes = encode(columns)
+    ids, codes = number_ids(columns)
     return ids, codes.reshape(2, -1)
 
 
-def _match_nodes(edges: Edges, edge_ids: pa.Array, codes: Array, nodes: Nodes | None) -> tuple[pa.Array, Array | None]:
+def _match_nodes(
+    edges: EdgeRows, edge_ids: pa.Array, codes: Array, nodes: NodeRows | None
+) -> tuple[pa.Array, Array | None]:
     """Return all node ids in the order of the rows, and for each id of the edges its row (None: the same order)."""
     if nodes is None:
         if edges.node_ids is None:
@@ -226,7 +229,7 @@ def _match_nodes(edges: Edges, edge_ids: pa.Array, codes: Array, nodes: Nodes | 
     return among, place
 
 
-def _as_in(edges: Edges, codes: Array, lacking: Array) -> str:
+def _as_in(edges: EdgeRows, codes: Array, lacking: Array) -> str:
     """Say where the first edge to one of the lacking ids stands, if the file has lines or rows."""
     if edges.table is None:
         return ""
@@ -234,7 +237,7 @@ def _as_in(edges: Edges, codes: Array, lacking: Array) -> str:
     return f", as in {edges.table.place(row)}"
 
 
-def _rows_in_order(edges: Edges, edge_ids: pa.Array, nodes: Nodes) -> tuple[pa.Array, Array]:
+def _rows_in_order(edges: EdgeRows, edge_ids: pa.Array, nodes: NodeRows) -> tuple[pa.Array, Array]:
     if not pa.types.is_integer(edge_ids.type):
         raise ValueError(
             f"{nodes.name} has no ids, but {edges.name} names nodes such as {tables.shown(edge_ids[0].as_py())}; give the ids "
@@ -250,7 +253,7 @@ def _rows_in_order(edges: Edges, edge_ids: pa.Array, nodes: Nodes) -> tuple[pa.A
     return pa.array(np.arange(nodes.n_rows)), place
 
 
-def _build(edges: Edges, codes: Array, n_nodes: int, nodes: Nodes | None, directed: bool) -> Graph:
+def _build(edges: EdgeRows, codes: Array, n_nodes: int, nodes: NodeRows | None, directed: bool) -> Graph:
     features: Features | None = None if nodes is None else nodes.features
     try:
         return as_graph(
@@ -273,7 +276,7 @@ def _ids_or_none(ids: pa.Array) -> Array | None:
 
 
 def _match_labels(
-    labels: Nodes, node_ids: pa.Array, from_text: bool, notes: list[str]
+    labels: NodeRows, node_ids: pa.Array, from_text: bool, notes: list[str]
 ) -> tuple[Array, tuple[str, ...]]:
     codes, class_names = encode_labels(labels)
     n = len(node_ids)

@@ -1,4 +1,4 @@
-"""Labels: a column of the node table or a file of their own, numbered, -1 where there is none."""
+"""Read labels, a column of the node table or a file of their own, and number the classes; -1 where there is none."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array
-from ccassg.io import tables
+from ccassg.io import columns, tables
 from ccassg.io.arrays import read_vector
-from ccassg.io.features import Nodes, named_id_column, open_nodes, unique_ids
-from ccassg.io.tables import FrameTable, Table
+from ccassg.io.encode import distinct_values
+from ccassg.io.features import open_nodes
+from ccassg.io.ids import unique_ids
+from ccassg.io.limits import LIMITS, Limits
+from ccassg.io.rows import NodeRows
+from ccassg.io.tables import FrameTable
 
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})
 
@@ -24,19 +28,17 @@ def read_labels(
     label_column: str | int | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
-) -> Nodes:
+    limits: Limits = LIMITS,
+) -> NodeRows:
     """Read a file of labels: a table with ids and labels, or one label per node in order (one column, or ``.npy``)."""
     vector = read_vector(source) if tables.is_path(source) else None
     if vector is not None:
-        table: Table = FrameTable(pa.table({"label": vector}), str(source))
-        return Nodes(str(source), len(vector), None, labels=pa.chunked_array([vector]), label_place=(table, "label"))
-    table = open_nodes(source, header, encoding, node_ids)
-    names_id = named_id_column(table, id_column)
+        place = FrameTable(pa.table({"label": vector}), str(source)), "label"
+        return NodeRows(str(source), len(vector), None, labels=pa.chunked_array([vector]), label_place=place)
+    table = open_nodes(source, header, encoding, node_ids, limits)
+    names_id = columns.id_column(table, id_column)
+    label = columns.label_column(table, label_column, names_id)
     rest = [name for name in table.names if name != names_id]
-    if label_column is not None:
-        label: str | None = tables.find_column(table, label_column, "labels", "label_column")
-    else:
-        label = tables.guess_column(table, [n for n in tables.LABEL if n != names_id])
     if names_id is None and len(rest) > 1:
         names_id = next(name for name in rest if name != label)
         rest.remove(names_id)
@@ -46,13 +48,12 @@ def read_labels(
         raise ValueError(
             f"{table}: which column holds the labels? It has {tables.listed(table.names)}; name it with `label_column`"
         )
-    columns = [name for name in (names_id, label) if name is not None]
-    data = table.read(columns, as_text=columns)
-    found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id])
-    return Nodes(
+    wanted = [name for name in (names_id, label) if name is not None]
+    data = table.read(wanted, as_text=wanted)
+    return NodeRows(
         str(table),
         data.num_rows,
-        found_ids,
+        None if names_id is None else unique_ids(table, names_id, data[names_id]),
         table.is_text,
         labels=data[label],
         label_place=(table, label),
@@ -60,7 +61,7 @@ def read_labels(
     )
 
 
-def encode_labels(nodes: Nodes) -> tuple[Array, tuple[str, ...]]:
+def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
     """Number the classes.
 
     Returns
@@ -73,33 +74,26 @@ def encode_labels(nodes: Nodes) -> tuple[Array, tuple[str, ...]]:
     assert nodes.labels is not None
     assert nodes.label_place is not None
     table, name = nodes.label_place
-    column = nodes.labels
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    column = tables.plain(nodes.labels)
+    kind = column.type
     if pa.types.is_floating(kind):
-        values = np.asarray(column.cast(kind).cast(pa.float64()).fill_null(np.nan))
-        odd = np.flatnonzero(np.isfinite(values) & (values != np.rint(values)) | np.isinf(values))
-        if len(odd):
-            raise ValueError(
-                f"{table}, column {name!r}, {table.place(int(odd[0]))}: {values[odd[0]]} cannot be a class; labels are "
-                f"integers or names"
-            )
+        values = np.asarray(column.cast(pa.float64()).fill_null(np.nan))
+        table.refuse_where(
+            name,
+            np.isinf(values) | (values != np.rint(values)) & ~np.isnan(values),
+            lambda row: f"{values[row]} cannot be a class; labels are integers or names",
+        )
         column = pa.chunked_array([pa.array(np.where(np.isnan(values), -1, values).astype(np.int64))])
     elif not (pa.types.is_integer(kind) or tables.is_string(kind) or pa.types.is_boolean(kind)):
         raise ValueError(f"{table}, column {name!r}: {kind} cannot be a class; labels are integers or names")
-    texts = (
-        column.cast(kind if kind != column.type else column.type).cast(pa.large_string()).fill_null("").combine_chunks()
-    )
-    coded = texts.dictionary_encode()
-    values_of = [value.strip() for value in coded.dictionary.to_pylist()]
-    classes = _sorted_classes({value for value in values_of if value not in MISSING_LABELS})
+    classes, codes = distinct_values(column, MISSING_LABELS, _sorted_classes)
     if not classes:
         raise ValueError(f"{table}, column {name!r}: no row has a label; check `label_column`")
-    rank = {value: i for i, value in enumerate(classes)}
-    lookup = np.array([rank.get(value, -1) for value in values_of], np.int64)
-    return lookup[coded.indices.to_numpy()], tuple(classes)
+    return codes, tuple(classes)
 
 
 def _sorted_classes(values: set[str]) -> list[str]:
+    """Return classes in increasing order, of numbers if all are."""
     if all(value.lstrip("-").isdecimal() for value in values):
         return sorted(values, key=lambda value: (int(value), value))
     return sorted(values)

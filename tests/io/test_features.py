@@ -1,0 +1,53 @@
+"""Node tables and matrices: whose rows are whose, and bounds that reach every reader."""
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ccassg.io.embeddings import read_embeddings
+from ccassg.io.features import read_nodes
+from ccassg.io.labels import read_labels
+from ccassg.io.limits import Limits
+
+TIGHT = Limits(growth=1, growth_floor=1000)
+
+
+def test_first_column_holds_ids_if_edges_name_them(write):
+    path = write("n.csv", "key,x\nann,1\nbob,2\n")
+    nodes = read_nodes(path, edge_ids=pa.array(["ann"]))
+    assert nodes.ids.to_pylist() == ["ann", "bob"]
+    assert nodes.feature_names == ("x",)
+    assert "took its first column, 'key', as ids" in nodes.notes[-1]
+    with pytest.raises(ValueError, match="no column holds the ids that the edges name, such as 'zoe'"):
+        read_nodes(path, edge_ids=pa.array(["zoe"]))
+
+
+def test_rows_stand_in_order_if_no_column_holds_ids(write):
+    nodes = read_nodes(write("n.csv", "x,z\n0.5,1\n0.5,2\n"), edge_ids=pa.array([0, 1]))
+    assert nodes.ids is None
+    assert nodes.features.tolist() == [[0.5, 1], [0.5, 2]]
+
+
+def test_ids_of_a_matrix_come_from_a_file(write, tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(2))
+    nodes = read_nodes(tmp_path / "x.npy", ids=write("ids.txt", "b\na\n"))
+    assert nodes.ids.to_pylist() == ["b", "a"]
+    with pytest.raises(ValueError, match=r"ids\.txt has 1 ids, but .*x\.npy has 2 rows"):
+        read_nodes(tmp_path / "x.npy", ids=write("ids.txt", "b\n"))
+
+
+def test_limits_reach_every_reader(write, tmp_path):
+    table = write("n.csv.gz", gzip.compress(b"id,label\n" + b"".join(b"%d,1\n" % i for i in range(9_000))))
+    np.savez_compressed(tmp_path / "x.npz", x=np.zeros((1000, 10)))
+    np.save(tmp_path / "y.npy", np.zeros((1, 2)))
+    for read in (
+        lambda: read_nodes(table, limits=TIGHT),
+        lambda: read_nodes(tmp_path / "y.npy", ids=table, limits=TIGHT),
+        lambda: read_nodes(tmp_path / "x.npz", limits=TIGHT),
+        lambda: read_labels(table, limits=TIGHT),
+        lambda: read_embeddings(table, limits=TIGHT),
+    ):
+        with pytest.raises(ValueError, match=r"grows (beyond|to)"):
+            read()

@@ -1,0 +1,57 @@
+"""Files known by their content, gzip bounded, errors in one sentence."""
+
+import gzip
+
+import pytest
+
+from ccassg.io.files import check_file, content_kind, one_sentence, open_bytes, require_kind, suffix_of
+from ccassg.io.limits import Limits
+
+
+def test_kinds_by_content(write):
+    for content, kind in [
+        (b"a,b\n", "text"),
+        (b"\xef\xbb\xbf<?xml ?>", "XML"),
+        (gzip.compress(b"PAR1...."), "Parquet"),
+        (b"a\x00b", "binary"),
+        ("a,b\n".encode("utf-16"), "text"),
+    ]:
+        assert content_kind(write("x", content)) == kind
+    with pytest.raises(ValueError, match="not a Parquet file: its content is text"):
+        require_kind(write("x.parquet", b"a,b"), "Parquet")
+    assert suffix_of("a/Edges.CSV.gz") == ".csv"
+
+
+def test_gzip_is_read_by_content_and_up_to_its_budget(write):
+    path = write("x.csv", gzip.compress(bytes(10_000)))
+    with open_bytes(path) as file:
+        assert file.read() == bytes(10_000)
+    with (
+        open_bytes(path, Limits(growth=1, growth_floor=9_999)) as file,
+        pytest.raises(ValueError, match="grows beyond"),
+    ):
+        file.read()
+    path.write_bytes(path.read_bytes()[:-5])
+    with open_bytes(path) as file, pytest.raises(ValueError, match="damaged gzip"):
+        file.read()
+
+
+def test_files_that_are_none(tmp_path, write):
+    for path, sentence in [
+        (tmp_path / "none", "there is no such file"),
+        (tmp_path, "is a folder"),
+        (write("empty", b""), "is empty"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            check_file(path)
+
+
+def test_errors_of_libraries_become_one_sentence():
+    for error, sentence in [
+        (KeyError("a\nb"), r"^x cannot be read: "),
+        (MemoryError(), "more memory than there is"),
+        (ValueError("x, line 1: wrong"), "^x, line 1: wrong$"),
+        (RuntimeError("first\nsecond"), "^x cannot be read: first$"),
+    ]:
+        with pytest.raises(ValueError, match=sentence), one_sentence("x"):
+            raise error

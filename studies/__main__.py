@@ -1,7 +1,5 @@
 """`python -m studies NAME...`, or all: several studies, with the options of `ccassg reproduce`; --list names them."""
 
-from __future__ import annotations
-
 import sys
 
 from ccassg.cli import main

@@ -1,7 +1,5 @@
 """Why some systems score otherwise than the paper quotes: settings that the quoted papers leave open, each changed alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Training on batches of an eighth of the graph against training on the whole graph at every step."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

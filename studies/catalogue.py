@@ -1,7 +1,5 @@
 """The studies whose runs are recorded in results/, by name."""
 
-from __future__ import annotations
-
 from ccassg.experiments import Experiment
 from studies import baseline_details, batches, default_settings, details, fast_presets, label_free
 

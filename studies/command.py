@@ -4,8 +4,6 @@ A study is an `Experiment`: its runs are recorded, drawn and summed up like thos
 benchmark measures in one go and keeps its figures in a JSON file, like `ccassg bench`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

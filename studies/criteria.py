@@ -3,8 +3,6 @@
 `CRITERIA` are those whose worth `studies.label_free` measures; `BEST` is the one that loses least by its first choice.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

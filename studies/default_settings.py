@@ -4,8 +4,6 @@ On the paper's datasets the default is compared with the preset, on block models
 averaged features, an untrained GCN and CCA-SSG with either encoder. No label enters any choice.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the details that the paper leaves open, or that its code decides, are worth: each changed alone, against the presets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

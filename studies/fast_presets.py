@@ -1,7 +1,5 @@
 """The `fast` presets, whose loss sees a random subset of the nodes at each step, against the exact ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ accuracy, and by its regret: what the setting that it likes best loses against t
 nothing.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One process of `studies.ranks`, started by torchrun: `python -m studies.one_rank FOLDER N_STEPS`."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

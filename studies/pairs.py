@@ -1,7 +1,5 @@
 """Two series of runs that share their seeds: what the second gains over the first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

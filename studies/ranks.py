@@ -3,8 +3,6 @@
 The graph is synthetic, with communities that Metis finds, and lies in a store, of which every process reads its part.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

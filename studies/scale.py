@@ -6,8 +6,6 @@ directions takes training. The graph and the settings were picked so that traini
 pipeline learns at this size, not how well the method does on graphs at large. Time and peak resident memory are measured stage by stage, in this one process.
 """
 
-from __future__ import annotations
-
 import resource
 import tempfile
 import time

@@ -3,8 +3,6 @@
 The record is made by `python examples/single_cells.py --json results/single-cells.json`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A run names it in its entry ``details``; `TASKS` does such runs, and those without the entry like every other.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CCASSG: the method as a scikit-learn estimator, with presets, saving and loading."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path

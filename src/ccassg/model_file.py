@@ -4,8 +4,6 @@ Nothing in it is a pickle; loading runs no code. The config carries the hash of 
 is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """NodeEmbedder: a graph embedding as the first step of a scikit-learn pipeline whose samples are nodes."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

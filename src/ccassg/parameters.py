@@ -1,7 +1,5 @@
 """What the parameters of all systems may be, by their names; and what CCA-SSG makes of them: settings and an encoder."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where a number comes from: commit, versions, machine, memory."""
 
-from __future__ import annotations
-
 import os
 import platform
 import resource

@@ -6,8 +6,6 @@ nodes.parquet                               ids, and labels where there are any
 run.json                                    what the graph was, how it was read, how it went
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -4,8 +4,6 @@ A system is a keyword-only dataclass, so its hyper-parameters are declared once,
 ``get_params``, ``set_params`` and ``clone`` work. What training leaves behind ends in an underscore.
 """
 
-from __future__ import annotations
-
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ imports MODULE, hands the orders to its function ``serve``, and sends back every
 own makes the peak memory of the work its own, and work that dies takes nothing with it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

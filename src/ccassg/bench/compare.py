@@ -3,8 +3,6 @@
 Turns are short, so load on the machine hits all alike; the figures to trust are ratios, not seconds.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """One contestant in a process of its own: takes steps when told to, and says how long each took."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """From the recorded figures of `ccassg bench` to the tables and the picture in a document; nothing is measured."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

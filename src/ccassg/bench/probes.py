@@ -1,7 +1,5 @@
 """The linear evaluation of twenty runs in one batch against the textbook's loop, one run after the other."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from typing import Any

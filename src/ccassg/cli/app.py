@@ -1,7 +1,5 @@
 """What every command shares: the application, the console, and how a failure looks."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """`ccassg bench`: speed and memory against the textbook implementation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`ccassg convert`: write any graph as a store of memory-mapped files."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`ccassg datasets`: what there is and what is cached; `ccassg datasets fetch NAME`: get it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`ccassg demo`: the whole job on the embedded Cora."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`ccassg evaluate`, `ccassg similar` and `ccassg report`: look at embeddings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Names that a shell completes at a Tab."""
 
-from __future__ import annotations
-
 
 def methods_beginning(incomplete: str) -> list[str]:
     """Methods whose name begins so."""

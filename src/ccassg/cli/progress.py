@@ -1,7 +1,5 @@
 """Progress: a bar on a terminal, a plain line now and then elsewhere; TensorBoard's log where it is asked for."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

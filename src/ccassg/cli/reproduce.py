@@ -1,7 +1,5 @@
 """`ccassg reproduce`: every table and figure of the paper, from recorded runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Settings of a method as the command line writes and lists them."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The files of gnn-benchmark (Amazon and Coauthor): CSR parts of adjacency and features, and labels, in one npz."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The counts are those of the public files, asserted by the tests; several differ 
 for the last four are stale and whose 8,451 features of Physics is a typo for 8,415.
 """
 
-from __future__ import annotations
-
 from ccassg.graph.dataset import Card
 
 _PLANETOID = "https://github.com/kimiyoung/planetoid"

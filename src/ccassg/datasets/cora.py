@@ -1,7 +1,5 @@
 """Cora, carried inside the package, so that a first run needs no network."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 import numpy as np

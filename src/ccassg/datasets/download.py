@@ -4,8 +4,6 @@ A file takes its place in one step, once its hash is right. Processes that fetch
 turns by a lock on it, which a killed process releases.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """From a name to a dataset: where the files lie, and who reads them. Nothing here opens a connection."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

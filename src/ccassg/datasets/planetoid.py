@@ -4,8 +4,6 @@ The files are pickles, and a pickle is a program. The reader admits the six name
 every other, so the worst a forged file can do is to be a wrong dataset.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections import defaultdict
 from pathlib import Path

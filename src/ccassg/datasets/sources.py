@@ -4,8 +4,6 @@ A hash is ``sha256:`` of the content, or ``git:``, the id under which git stores
 content), which is what the repository of the npz files vouches for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data"

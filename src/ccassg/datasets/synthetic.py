@@ -1,7 +1,5 @@
 """Synthetic graphs whose structure and features are as informative as one likes, at any size."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -5,8 +5,6 @@ but what the nodes really are, so the better they agree on which nodes are alike
 unbiased, centred kernel alignment (Kornblith et al., 2019; Song et al., 2012).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

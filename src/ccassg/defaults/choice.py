@@ -1,7 +1,5 @@
 """What CCASSG does when nobody says what to do: settings chosen from the graph, without labels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ that a linear probe can use whichever says more. The trained towers are CCA-SSG 
 beside an MLP, X itself, in their principal directions, which nothing can overfit. Weights and shifts go into the last layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks at the door of every score: embeddings, labels, splits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

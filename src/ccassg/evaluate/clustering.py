@@ -1,7 +1,5 @@
 """Scores that train nothing on labels: k-means against the classes, and nearest neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 All sums run in float64 over blocks of rows, so no second copy of the embedding is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

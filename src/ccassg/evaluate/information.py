@@ -1,7 +1,5 @@
 """The information quantities of the paper's analysis, estimated from repeated views under its Gaussian assumption."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass

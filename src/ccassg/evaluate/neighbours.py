@@ -1,7 +1,5 @@
 """The nearest rows of an embedding: exactly for any number of rows, or nearly so for all rows of a large one."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Linear evaluation: how well a linear classifier on frozen embeddings predicts the labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias

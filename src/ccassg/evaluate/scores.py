@@ -1,7 +1,5 @@
 """Scores of classifiers on the test nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 

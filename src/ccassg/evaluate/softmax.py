@@ -11,8 +11,6 @@ The runs of an evaluation share shapes, so one batched product per epoch serves 
   crosses to Python before the end.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """All scores of an embedding at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Table 4 of the paper: what each term of the loss is worth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the two main tables share: methods in rows, datasets in columns, the published value beside ours."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

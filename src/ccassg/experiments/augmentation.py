@@ -1,7 +1,5 @@
 """Heat maps of accuracy against edge dropping and feature masking (appendix of the paper)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

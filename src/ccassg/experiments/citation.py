@@ -1,7 +1,5 @@
 """Table 2 of the paper: node classification on the three citation graphs, public splits."""
 
-from __future__ import annotations
-
 from ccassg.experiments import accuracy_table
 from ccassg.experiments.published import CITATION
 

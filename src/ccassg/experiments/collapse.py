@@ -1,7 +1,5 @@
 """Complete and dimensional collapse in two dimensions, by really optimising the terms (the paper's figure on collapse)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

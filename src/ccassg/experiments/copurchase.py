@@ -1,7 +1,5 @@
 """Table 3 of the paper: node classification on co-purchase and co-author graphs, a random split per run."""
 
-from __future__ import annotations
-
 from ccassg.experiments import accuracy_table
 from ccassg.experiments.published import COPURCHASE
 

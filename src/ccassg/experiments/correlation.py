@@ -1,7 +1,5 @@
 """Pictures of the absolute correlation of the dimensions, without and with the decorrelation term (appendix of the paper)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What training took, as the tables show it."""
 
-from __future__ import annotations
-
 from ccassg.experiments.records import Record
 
 NOTE = (

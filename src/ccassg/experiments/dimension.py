@@ -1,7 +1,5 @@
 """Accuracy against the width of the embedding (the paper's figure "Effect of D")."""
 
-from __future__ import annotations
-
 from ccassg.experiments import sweep
 from ccassg.experiments.experiment import Plan
 

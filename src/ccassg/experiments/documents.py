@@ -1,7 +1,5 @@
 """From records to files: tables as Markdown and CSV, figures, and the generated blocks of a document."""
 
-from __future__ import annotations
-
 import os
 import re
 import zlib

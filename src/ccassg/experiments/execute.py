@@ -1,7 +1,5 @@
 """One run in this process, and the record of it."""
 
-from __future__ import annotations
-
 import importlib
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What an experiment is: it names runs, cell by cell, and draws a table or figure from their records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

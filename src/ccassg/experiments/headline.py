@@ -1,7 +1,5 @@
 """The few numbers of the front page: CCA-SSG on the seven datasets, ours beside the paper's, and the speed of a step."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

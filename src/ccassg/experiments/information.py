@@ -6,8 +6,6 @@ together, Proposition 2 that the decorrelation term falls as H(Z_S) rises, Theor
 the loss falls. Each is tested as a rank correlation along training, for the full loss and for either term alone.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

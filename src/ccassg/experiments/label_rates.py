@@ -1,7 +1,5 @@
 """Accuracy with few labels (appendix of the paper): random splits, 1000 test nodes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

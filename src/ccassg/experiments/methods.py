@@ -1,7 +1,5 @@
 """Table 1 of the paper: what each method needs, read from the classes that implement them, and how its memory really grows."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 They were measured on a GPU and, for CCA-SSG, kept the best test accuracy among ties on validation; ours never do.
 """
 
-from __future__ import annotations
-
 Table = dict[str, dict[str, str]]
 
 # Names of methods in the tables, by the name they are run under.

@@ -5,8 +5,6 @@ line: key, run, result and provenance. There is one file per dataset, so that ta
 that equals one of the main table is never made twice.
 """
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import hashlib

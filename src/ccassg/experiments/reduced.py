@@ -1,7 +1,5 @@
 """What the tables run with less than was published, because all of it would take days on two cores; each table says so."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Redo an experiment: do the runs that are missing, draw what is recorded, sum it up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Do what is not done yet: every run in a process of its own, finished ones never again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed

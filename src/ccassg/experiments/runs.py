@@ -1,7 +1,5 @@
 """The runs that most tables are made of: a system with its published settings on a dataset, one run per seed."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Table 5 of the paper: size of the model, time and memory of training."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

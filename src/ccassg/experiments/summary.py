@@ -1,7 +1,5 @@
 """What a series of runs came to, for `--json`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

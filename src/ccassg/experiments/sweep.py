@@ -1,7 +1,5 @@
 """What the paper's two figures of one setting share: accuracy against the setting, a curve per dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

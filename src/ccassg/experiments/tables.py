@@ -1,7 +1,5 @@
 """What the tables share: accuracies of records, rows with a dataset per column, how many runs, and what the paper stated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

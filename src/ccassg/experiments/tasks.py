@@ -3,8 +3,6 @@
 What a result has under ``seconds`` becomes the record's.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Accuracy against the trade-off lambda (the paper's figure "Effect of lambda")."""
 
-from __future__ import annotations
-
 from ccassg.experiments import sweep
 
 # The paper's search grid, and beyond it to both sides until something breaks.

@@ -1,7 +1,5 @@
 """Check the parts of a graph: features, ids, counts. ValueError otherwise, with the way out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -4,8 +4,6 @@ It makes one from what people have (SciPy matrices, edge indices, NetworkX, PyG,
 naming the argument, the value and the way out.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dataset: a graph with its labels and names, and how its nodes are divided into training, validation and test."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias

@@ -4,8 +4,6 @@ Every draw is a function of (seed, step, view, purpose, key), never of a generat
 the order, the batch or the number of processes, and a resumed run continues with the same ones.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

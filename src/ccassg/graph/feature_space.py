@@ -1,7 +1,5 @@
 """FeatureSpace: what a model must know about its features, so that new nodes mean the same by them."""
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ import scipy.sparse as sp
 from ccassg.graph.checks import Features
 from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
-from ccassg.graph.scaling import Scaling, apply, check_scaling, scale_matrix
+from ccassg.graph.scaling import Scaling, check_scaling, scale_columns, scale_matrix
 from ccassg.graph.structural import structural_names
 
 
@@ -181,7 +179,7 @@ def _scale_some(features: sp.csr_array, scaling: Scaling) -> sp.csr_array:
     means, deviations = map(np.array, scaling)
     is_number = (means != 0) | (deviations != 1)
     numbers = features[:, np.flatnonzero(is_number)].toarray()
-    apply(numbers, means[is_number], deviations[is_number])
+    scale_columns(numbers, means[is_number], deviations[is_number])
     others = features[:, np.flatnonzero(~is_number)]
     back = np.argsort(np.concatenate([np.flatnonzero(~is_number), np.flatnonzero(is_number)]))
     scaled = sp.csr_array(sp.hstack([others, sp.csr_array(numbers)], format="csr")[:, back])

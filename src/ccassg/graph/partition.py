@@ -4,8 +4,6 @@ A part is a range of nodes if the graph lies in a store that was written part by
 whatever Metis, or the order of the nodes, gives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ Both are measured on the graph that a model is trained on and kept with it, so t
 of 0 marks a column that was constant there: it becomes 0, for new nodes too, since training learned nothing from it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Make features for graphs that come without: what a node's place in the graph says about it."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

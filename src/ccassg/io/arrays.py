@@ -1,7 +1,5 @@
 """Read matrices and vectors in NumPy and SciPy files: never a pickle, never more than the file can hold."""
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile

@@ -4,8 +4,6 @@ What is written goes to a temporary file in the same folder, is forced to the di
 process killed on the way leaves the earlier file untouched (and at worst a stray ``.ccassg-*.tmp`` beside it).
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which column of a table is what: named by the user, or guessed by its name, alike in every reader."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

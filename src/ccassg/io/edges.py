@@ -1,7 +1,5 @@
 """Read edges from a file or a frame: CSV, TSV, whitespace text, Parquet, GraphML, Matrix Market."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

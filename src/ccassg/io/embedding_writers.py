@@ -1,7 +1,5 @@
 """Write embedding files of every format, some rows at a time: the matrix may lie in a file larger than memory."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

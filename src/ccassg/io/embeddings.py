@@ -1,7 +1,5 @@
 """Read and write embedding files: one row per node under the user's ids, in the user's order, whole or not at all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

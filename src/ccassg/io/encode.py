@@ -5,8 +5,6 @@ A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a c
 match the first one's, column by column: what a trained encoder needs to see new nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 

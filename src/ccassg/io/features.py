@@ -1,7 +1,5 @@
 """Read what is known about the nodes: features, and perhaps labels, from a node table or a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Nothing here or above it ever loads a pickle.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -4,8 +4,6 @@ A parser of our own, since NetworkX holds the whole document as a tree before it
 memory, and errors without their line.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from xml.parsers import expat
 

@@ -1,7 +1,5 @@
 """From the user's files to a graph: edges, features and labels brought together under one set of ids."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Map the user's ids, integers or strings, to 0 .. n - 1 without a Python loop over edges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Embeddings with the labels of their nodes, from a run's folder or from files of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Read labels, a column of the node table or a file of their own, and number the classes; -1 where there is none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

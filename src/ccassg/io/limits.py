@@ -5,8 +5,6 @@ a compressed stream becomes), it asks `Limits.budget`. Real files stay far below
 ``limits``, so that a caller may draw them tighter.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Entries are parsed as a table: SciPy's own reader crashes the process on some damaged files.
 """
 
-from __future__ import annotations
-
 import io
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Open a graph from wherever it is: a dataset's name, a graph store, a folder or an edge file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Open a table wherever it is: the one place that decides which reader takes a file or a frame."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -11,8 +11,6 @@ and header; reading all of it against the hashes takes time on large ones and is
 `ccassg.io.storewriter` writes them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import mmap

@@ -1,7 +1,5 @@
 """Tables behind one small interface: `Table`, of a Parquet file, of a frame in memory, or of text (`ccassg.io.text`)."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """Text tables: CSV, TSV, whitespace. Layout guessed from the first lines, parsed by pyarrow, errors with their line."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

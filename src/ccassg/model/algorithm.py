@@ -4,8 +4,6 @@ Dense features, a sparse adjacency, autograd. Every faster form in this package 
 time and memory in `ccassg bench`. Comments in backquotes are the paper's lines.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -3,8 +3,6 @@
 Draws are hashes (`ccassg.graph.draws`): a view depends on (seed, step, view) and on nothing else.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

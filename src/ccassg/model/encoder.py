@@ -5,8 +5,6 @@ activations (MLP). An `Encoder` is one tower, or several side by side. The forwa
 definition; training uses `ccassg.training.step`, which computes the same loss and gradients faster.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ where Z1 and Z2 are the two views' embeddings with every column at mean 0 and st
 appendix's form; the main text's, with ||Z1 - Z2||^2 and twice this lambda, is 2 L + 2 d. Every published lambda belongs here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 ``PRESETS`` are arguments of `CCASSG`; those of the linear evaluation that goes with each are on the datasets' cards.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _COMMON: dict[str, Any] = {

@@ -1,7 +1,5 @@
 """What a report is made of: plain arrays and dicts, checked at the door."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

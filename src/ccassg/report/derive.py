@@ -3,8 +3,6 @@
 Arrays in, arrays out; nothing here knows about HTML. Everything random takes a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ whose hashes it names, and no connection. The data lies in a JSON block that the
 labels are only ever set as text.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

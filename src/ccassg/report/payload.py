@@ -4,8 +4,6 @@ Numbers of nodes go in as base64 of little-endian arrays (a tenth of the size of
 is plain JSON. Of graphs beyond `MAX_NODES` nodes the page holds a seeded sample, and says so.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 from collections import Counter

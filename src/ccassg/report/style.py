@@ -3,8 +3,6 @@
 The settings apply to these figures only: how the user's own look does not change.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Tables of results: rows as dicts to Markdown and CSV text, our value beside the published one."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -4,8 +4,6 @@ Embedders have ``fit(graph)`` and ``transform(graph)``, classifiers ``fit(graph,
 ``y`` for nodes without a label. Each is imported when it is asked for, with the library that it needs.
 """
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """What the systems beside CCA-SSG are: embedders and classifiers, some of them with a module that Adam trains."""
 
-from __future__ import annotations
-
 import time
 from abc import abstractmethod
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 Bootstrapping, ICLR 2022).
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -2,8 +2,6 @@
 Filtering, NeurIPS 2016).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import scipy.sparse as sp

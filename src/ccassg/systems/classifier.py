@@ -1,7 +1,5 @@
 """The shared part of the supervised networks: two layers, trained by cross-entropy on the labelled nodes."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """DeepWalk: nodes that random walks meet together lie together (Perozzi, Al-Rfou, Skiena, DeepWalk, KDD 2014)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -2,8 +2,6 @@
 ICLR 2019).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar

@@ -4,8 +4,6 @@ The layer is PyG's ``GCNConv`` (a test holds it to that), computed by this packa
 sparse and are masked without a copy, at half the time.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """GAE: reconstruct the edges from inner products (Kipf and Welling, Variational Graph Auto-Encoders, 2016)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar

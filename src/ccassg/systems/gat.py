@@ -1,7 +1,5 @@
 """GAT (Veličković et al., Graph Attention Networks, ICLR 2018)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GCA: GRACE with views that spare what is central (Zhu et al., Graph Contrastive Learning with Adaptive Augmentation, 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ All pairs of Coauthor Physics take 19 GB, and autograd would keep several copies
 computed once for both of its ends, and the gradient is formed along with the loss.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -2,8 +2,6 @@
 for Graphs, 2022).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

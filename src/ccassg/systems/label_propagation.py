@@ -1,7 +1,5 @@
 """Label propagation (Zhu and Ghahramani, Learning from Labeled and Unlabeled Data with Label Propagation, 2002)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Linear CCA of two randomly masked copies of the features (Hotelling, Relations between two sets of variates, 1936)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """A multi-layer perceptron on the features alone: what the edges are worth to a supervised method."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from ccassg.systems.classifier import NetworkClassifier, SparseLinear, TwoLayers

@@ -2,8 +2,6 @@
 Contrastive Multi-View Representation Learning on Graphs, ICML 2020).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar

@@ -4,8 +4,6 @@ What a system's defaults already say is not repeated. Where a system was never p
 was taken instead.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ccassg.model.presets import PRESETS as CCASSG_PRESETS

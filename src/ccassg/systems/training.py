@@ -1,7 +1,5 @@
 """The one training loop of the systems: each says only what its loss is at a given step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The shared part of GRACE, GCA, BGRL, Graph Barlow Twins and VICReg: two random views, one encoder, a loss."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

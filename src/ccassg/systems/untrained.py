@@ -3,8 +3,6 @@
 Every embedding has to beat the first, and what training adds is measured against the others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

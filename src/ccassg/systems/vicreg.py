@@ -1,7 +1,5 @@
 """VICReg on graphs: variance, invariance, covariance (Bardes, Ponce, LeCun, VICReg, ICLR 2022) with a GCN encoder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

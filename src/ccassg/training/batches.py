@@ -7,8 +7,6 @@ taken at running means over batches (`RunningMoments`), with gradients through t
 width needs no memory, and none is better than some: past batches were embedded with past weights.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import torch

@@ -1,7 +1,5 @@
 """The large buffers of a step, which live from step to step: fresh pages would cost more than the arithmetic on them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

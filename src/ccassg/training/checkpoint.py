@@ -4,8 +4,6 @@ A checkpoint is one safetensors file: weights, Adam's moments, history. It carri
 fingerprint of its run; it is written whole or not at all, and the one before it is kept beside it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

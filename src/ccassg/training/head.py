@@ -12,8 +12,6 @@ five n x d x d products where autograd needs fifteen; worth it when n is well ab
 Inputs are centred, so that sums over shards of a partitioned graph are plain sums; `Population` says how they are added up.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """Ctrl-C during training."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from types import FrameType

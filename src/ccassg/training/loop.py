@@ -5,8 +5,6 @@ Everything that determines a run is in `Settings`; the same settings on the same
 was interrupted or not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

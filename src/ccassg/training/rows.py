@@ -1,7 +1,5 @@
 """A graph's arrays as tensors, whole or some rows at a time; they may lie on disk, and a row is read when it is taken."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What determines a training run, and what comes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

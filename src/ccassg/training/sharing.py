@@ -3,8 +3,6 @@
 In a single process nothing is shared. `ccassg.training.shards` and `ccassg.training.distributed` do it for several.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol

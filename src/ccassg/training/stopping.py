@@ -3,8 +3,6 @@
 At first the loss falls steeply, as directions that both views share are found; then slowly, as what is left is decorrelated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 # The last steps that are looked at, and the part of the whole fall that they must still bring.

@@ -39,7 +39,7 @@ def main(folder: Path, n_steps: int, dim: int, n_seeds: int) -> float:
         print("note:", note)
 
     model = ccassg.CCASSG(n_steps=n_steps, hidden_dim=dim, embedding_dim=dim, random_state=0)
-    z = model.fit_transform(data.graph)
+    z = model.fit_transform(data)
     ccassg.write_embeddings(folder / "embedding.parquet", z, data.ids)
     model.save(folder / "model")
 

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -31,6 +33,8 @@ def test_rows_are_those_of_the_whole_graph(data):
     np.testing.assert_array_equal(embedder.transform(nodes[:, None]), expected[nodes])
     np.testing.assert_array_equal(embedder.fit_transform(nodes), expected[nodes])
     np.testing.assert_array_equal(NodeEmbedder(model(), data).fit_transform(nodes), expected[nodes])
+    named = dataclasses.replace(data, feature_names=tuple(f"x{i}" for i in range(24)))
+    assert NodeEmbedder(model(), named).fit(nodes).estimator_.feature_names_in_[23] == "x23"
     assert list(embedder.get_feature_names_out()) == [f"ccassg{i}" for i in range(8)]
 
 

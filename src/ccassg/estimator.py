@@ -98,11 +98,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     >>> import ccassg
     >>> data = ccassg.load_dataset("cora")
     >>> model = ccassg.CCASSG.preset("cora", n_steps=3, random_state=0)  # the paper's settings, but for the few steps
-    >>> z = model.fit_transform(data.graph)
+    >>> z = model.fit_transform(data)
     >>> z.shape, len(model.history_["loss"])
     ((2708, 512), 3)
     >>> model.save("cora-model")
-    >>> bool((ccassg.CCASSG.load("cora-model").transform(data.graph) == z).all())
+    >>> bool((ccassg.CCASSG.load("cora-model").transform(data) == z).all())
     True
     """
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ccassg.graph import as_graph
+from ccassg.graph import Dataset, as_graph
 
 
 class NodeEmbedder(TransformerMixin, BaseEstimator):
@@ -59,8 +59,10 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
         """
         graph = as_graph(self.graph)
         _node_numbers(X, graph.n_nodes)
-        self.estimator_ = clone(self.estimator).fit(graph)
-        self.embedding_ = self.estimator_.transform(graph)
+        # A dataset goes on as it is: its names of the features are for the estimator to keep.
+        data = self.graph if isinstance(self.graph, Dataset) else graph
+        self.estimator_ = clone(self.estimator).fit(data)
+        self.embedding_ = self.estimator_.transform(data)
         return self
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:

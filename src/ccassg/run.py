@@ -3,7 +3,7 @@
 model.safetensors  config.json  README.md   the model
 embedding.parquet                           one row per node, under its own id
 nodes.parquet                               ids, and labels where there are any
-run.json                                    what the graph was, how it was read, how it went
+run.json                                    what the graph was, what was noted on reading it, how it went
 """
 
 import json
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ccassg import model_file
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.evaluate.probe import linear_probe
 from ccassg.graph import Array, Dataset
@@ -31,7 +32,7 @@ RUN = "run.json"
 _RUN_TYPES: dict[str, type[Any]] = {
     **dict.fromkeys(("source", "dataset"), str),
     **dict.fromkeys(("graph", "provenance"), dict),
-    **dict.fromkeys(("notes", "feature_names", "class_names"), list),
+    **dict.fromkeys(("notes", "class_names"), list),
 }
 
 
@@ -48,7 +49,7 @@ class Run:
         The name of the dataset, if it is one.
     graph : dict
         Counts of nodes, edges and features.
-    notes, class_names, feature_names
+    notes, class_names : tuples of str
         As in `Dataset`.
     provenance : dict
         Seed, time, memory, versions, commit and machine.
@@ -60,7 +61,6 @@ class Run:
     graph: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     class_names: tuple[str, ...] | None = None
-    feature_names: tuple[str, ...] | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def labels(self) -> list[str | None] | None:
@@ -71,8 +71,8 @@ class Run:
         return table["label"].to_pylist() if "label" in table.column_names else None
 
     def had_feature(self, column: str) -> bool:
-        """Return whether this column of the node table was among the features."""
-        names = self.feature_names or ()
+        """Return whether this column of the node table was among the features that the model was trained on."""
+        names = model_file.load(self.folder).features.names or ()
         return any(name == column or name.startswith((f"{column}=", f"{column}#")) for name in names)
 
 
@@ -106,7 +106,6 @@ def _write_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str
         "dataset": data.name,
         "graph": data.graph.counts(),
         "notes": list(data.notes),
-        "feature_names": None if data.feature_names is None else list(data.feature_names),
         "class_names": None if data.class_names is None else list(data.class_names),
         "provenance": provenance,
     }

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from ccassg import CCASSG
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.graphs import read_graph
 
@@ -155,8 +156,6 @@ def test_a_large_store_is_read_against_its_hashes(program, stored, model, tmp_pa
 def test_a_store_remembers_that_its_features_were_made_from_the_edges(program, files, tmp_path):
     assert program("convert", files / "edges.csv", "-o", tmp_path / "s")[0] == 0
     assert program("fit", tmp_path / "s", "-o", tmp_path / "m", *QUICK)[0] == 0
-    from ccassg import CCASSG
-
     assert CCASSG.load(tmp_path / "m").features_.structural
 
 
@@ -188,8 +187,6 @@ def uneven(tmp_path, files):
 
 @pytest.mark.parametrize("through", ["table", "npy"])
 def test_scaled_features_are_scaled_alike_for_new_nodes(program, uneven, tmp_path, through):
-    from ccassg import CCASSG
-
     code, out, _ = program("fit", *uneven, "-o", tmp_path / "plain", *QUICK)
     assert code == 0
     assert "unless you bring them to one scale (--scale)" in out
@@ -201,10 +198,9 @@ def test_scaled_features_are_scaled_alike_for_new_nodes(program, uneven, tmp_pat
     code, out, err = program("fit", *uneven, "--scale", "-o", tmp_path / "m", *QUICK)
     assert code == 0, err
     assert "one scale" not in out
-    record = json.loads((tmp_path / "m" / "config.json").read_text())["features"]
     if through == "table":
-        assert record["scaling"] == {name: list(part) for name, part in known.scaling._asdict().items()}
-        assert record["scaling"]["deviations"][2:] == [1, 1]  # a category
+        assert CCASSG.load(tmp_path / "m").scaling_ == known.scaling
+        assert known.scaling.deviations[2:] == (1, 1)  # a category
     assert program("embed", tmp_path / "m", *uneven, "-o", tmp_path / "z.parquet")[0] == 0
     z = read_embeddings(tmp_path / "z.parquet")[0]
     assert (z == read_embeddings(tmp_path / "m" / "embedding.parquet")[0]).all()
@@ -318,8 +314,6 @@ def test_python_and_the_program_treat_new_files_alike(program, uneven, tmp_path,
 
 
 def test_features_made_from_another_graph_are_told_of(program, files, tmp_path):
-    from ccassg import CCASSG, read_graph
-
     assert program("fit", files / "edges.csv", "-o", tmp_path / "m", *QUICK)[0] == 0
     model = CCASSG.load(tmp_path / "m")
     (tmp_path / "again.csv").write_text((files / "edges.csv").read_text())
@@ -504,7 +498,7 @@ def test_columns_and_encoding_by_option(program, tmp_path, monkeypatch):
     (tmp_path / "nodes.csv").write_bytes("id,age,size,bio\né,1,2,x\nb,2,3,y\nc,4,5,z\n".encode("latin-1"))
     files = ("edges.csv", "--features", "nodes.csv", "--encoding", "latin-1")
     assert program("fit", *files, "-o", "m", *QUICK, "--feature-columns", "age, size")[0] == 0
-    assert json.loads((tmp_path / "m" / "run.json").read_text())["feature_names"] == ["age", "size"]
+    assert CCASSG.load(tmp_path / "m").feature_names_in_.tolist() == ["age", "size"]
     assert program("embed", "m", *files, "-o", "z.csv")[0] == 0
     assert read_embeddings(tmp_path / "z.csv")[1].tolist() == ["é", "b", "c"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ccassg.datasets import stochastic_block_graph
-from ccassg.defaults.agreement import HOPS, agreement, measure
+from ccassg.defaults.agreement import HOPS, agreement, measure_signals
 
 
 def reference(a, b):
@@ -43,8 +43,8 @@ def test_independent_descriptions_do_not_agree_whatever_their_width():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_useless_edges_leave_the_own_features_and_useful_ones_do_not(sparse):
     kind = {"n_features": 100, "feature_noise": 0.7, "sparse_features": sparse, "seed": 0}
-    useless = measure(stochastic_block_graph(800, 5, homophily=0.2, **kind).graph)
-    useful = measure(stochastic_block_graph(800, 5, homophily=0.9, **kind).graph)
+    useless = measure_signals(stochastic_block_graph(800, 5, homophily=0.2, **kind).graph)
+    useful = measure_signals(stochastic_block_graph(800, 5, homophily=0.9, **kind).graph)
     assert useless.own_share > 0.6 > 0.5 > useful.own_share
     assert useless.n_hops == 0 < useful.n_hops
     assert set(useful.held_out) == set(useful.disjoint) == set(HOPS)
@@ -52,25 +52,25 @@ def test_useless_edges_leave_the_own_features_and_useful_ones_do_not(sparse):
 
 def test_poor_features_are_averaged_farther():
     graph = stochastic_block_graph(1500, 5, homophily=0.9, n_features=64, feature_noise=0.99, seed=1).graph
-    assert measure(graph).n_hops == 4
+    assert measure_signals(graph).n_hops == 4
 
 
 def test_edges_between_unlike_nodes_count_as_information():
     graph = stochastic_block_graph(1500, 2, 10, homophily=0.05, n_features=64, feature_noise=0.95, seed=0).graph
-    assert measure(graph).own_share < 0.5
+    assert measure_signals(graph).own_share < 0.5
 
 
 def test_the_same_graph_gives_the_same_signals():
     graph = stochastic_block_graph(200, seed=0).graph
-    assert measure(graph) == measure(graph)
+    assert measure_signals(graph) == measure_signals(graph)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [0.0, 1e-30, 1e30])
 def test_extreme_features_are_measured_like_others(scale):
     graph = stochastic_block_graph(200, 3, 8, 0.9, 20, seed=0).graph
-    found = measure(graph.with_features(graph.features * np.float32(scale)))
+    found = measure_signals(graph.with_features(graph.features * np.float32(scale)))
     assert np.isfinite([*found.held_out.values(), *found.disjoint.values()]).all()
     if scale:
-        assert found.own_share == pytest.approx(measure(graph).own_share, rel=1e-3)
-        assert found.n_hops == measure(graph).n_hops
+        assert found.own_share == pytest.approx(measure_signals(graph).own_share, rel=1e-3)
+        assert found.n_hops == measure_signals(graph).n_hops

@@ -120,7 +120,7 @@ def test_the_spectrum_has_no_more_entries_than_nodes_and_may_be_zero():
 
 def test_a_huge_graph_is_sampled_row_by_row_and_says_so():
     n = 20
-    layout = np.column_stack([np.arange(n), np.zeros(n)])
+    layout = [(i, 0) for i in range(n)]
     data = example(n=n, node_ids=[f"n{i}" for i in range(n)], labels=[f"l{i}" for i in range(n)], layout=layout)
     found = build_payload(data, max_nodes=6)
     assert (found["nodes"], found["allNodes"], len(found["ids"])) == (6, 20, 6)

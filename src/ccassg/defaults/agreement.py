@@ -64,8 +64,8 @@ class Signals:
         return next(k for k in HOPS if values[k] >= min(0.9 * near, near))
 
 
-def measure(graph: Graph, *, seed: int = 0, n_splits: int | None = None) -> Signals:
-    """The signals of a graph with features and edges, averaged over random splits of the columns.
+def measure_signals(graph: Graph, *, seed: int = 0, n_splits: int | None = None) -> Signals:
+    """Measure the signals of a graph with features and edges, averaged over random splits of the columns.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def measure(graph: Graph, *, seed: int = 0, n_splits: int | None = None) -> Sign
 
 
 def agreement(a: Any, b: Any) -> float:
-    """Centred kernel alignment of two descriptions (n, p) and (n, q) of the same nodes, over pairs of different nodes.
+    """Return the centred kernel alignment of two descriptions (n, p) and (n, q) of the same nodes, over pairs of different nodes.
 
     About 0 for independent ones whatever their width, 1 for equal ones up to rotation, shift and scale.
     """

@@ -77,7 +77,7 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> Choi
 
 
 def fillable_width(graph: Graph) -> int:
-    """The widest embedding that the data can fill with uncorrelated dimensions."""
+    """Return the widest embedding that the data can fill with uncorrelated dimensions."""
     return max(1, min(MAX_DIM, graph.n_features, graph.n_nodes // 2))
 
 
@@ -94,7 +94,7 @@ def _choose_encoder(graph: Graph, chosen: dict[str, Any], decide: Decide, *, has
         chosen |= {"own_share": 0.0 if chosen["encoder"] == "gcn" else 1.0, "n_hops": 0}
         return
     asked = is_open or _is_auto(chosen["own_share"]) or _is_auto(chosen["n_hops"])
-    found = agreement.measure(graph) if asked and has_edges and graph.n_features >= 2 else None
+    found = agreement.measure_signals(graph) if asked and has_edges and graph.n_features >= 2 else None
     share, n_hops = (0.5, 2) if found is None else (_rounded(found.own_share), found.n_hops)
     evidence = (
         "" if found is None else f"agreement {found.own:.3f} of own features, {found.neighbourhood:.3f} of neighbours"

@@ -114,7 +114,7 @@ def train_towers(
 
 
 def directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array:
-    """The principal directions of A^k X, turned at random within the space that they span, (n_features, width).
+    """Find the principal directions of A^k X, turned at random within the space that they span, (n_features, width).
 
     Principal directions put what matters into a few columns. A probe that moves every weight by about the same step, as Adam
     does, then takes in as much noise from each of the others; turned, every column has its share of both.
@@ -126,7 +126,7 @@ def directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array
 
 
 def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array:
-    """The directions (n_features, width) along which A^k X varies most, by a randomised decomposition."""
+    """Find the directions (n_features, width) along which A^k X varies most, by a randomised decomposition."""
     x: Any = graph.features
     largest = float(abs(x).max())
     unit = np.float32(1 / largest if 0 < largest < np.inf and np.isfinite(1 / largest) else 1)  # or squares overflow

@@ -61,17 +61,17 @@ def partition(graph: Graph, n_parts: int, *, method: Literal["auto", "metis", "c
 
 
 def even_bounds(n: int, n_parts: int) -> list[int]:
-    """Where equal ranges of n nodes begin and end: n_parts + 1 numbers."""
+    """Return where equal ranges of n nodes begin and end: n_parts + 1 numbers."""
     return [n * k // n_parts for k in range(n_parts + 1)]
 
 
 def ranges_to_parts(bounds: list[int]) -> Array:
-    """The part of every node from the bounds of the parts."""
+    """Return the part of every node from the bounds of the parts."""
     return np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
 
 
 def cost(graph: Graph, parts: Array) -> PartitionCost:
-    """Edges cut and rows to be sent under a partition, counted in chunks of edges."""
+    """Count edges cut and rows to be sent under a partition, counted in chunks of edges."""
     n, n_parts = graph.n_nodes, int(parts.max()) + 1
     cut = 0
     received = np.zeros((n_parts, -(-n // 8)), np.uint8)  # one bit per part and node

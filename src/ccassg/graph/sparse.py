@@ -42,7 +42,7 @@ class CSR:
         return self.nnz / max(1, self.shape[0] * self.shape[1])
 
     def to(self, device: torch.device | str) -> CSR:
-        """The same matrix on another device."""
+        """Return the same matrix on another device."""
         return replace(
             self,
             indptr=self.indptr.to(device),
@@ -51,16 +51,16 @@ class CSR:
         )
 
     def with_values(self, values: Tensor) -> CSR:
-        """The same pattern with other values."""
+        """Return the same pattern with other values."""
         return replace(self, values=values)
 
     def to_dense(self) -> Tensor:
-        """A dense copy; duplicates are summed."""
+        """Return a dense copy; duplicates are summed."""
         dense = self.values.new_zeros(self.shape)
         return dense.index_put_((row_ids(self), self.indices.long()), self.values, accumulate=True)
 
     def to_scipy(self) -> sp.csr_array:
-        """The same matrix for SciPy, sharing memory where it lies on the CPU."""
+        """Return the same matrix for SciPy, sharing memory where it lies on the CPU."""
         parts = (self.values.cpu().numpy(), self.indices.cpu().numpy(), self.indptr.cpu().numpy())
         return sp.csr_array(parts, shape=self.shape)
 
@@ -79,13 +79,13 @@ def from_scipy(matrix: sp.sparray | sp.spmatrix, dtype: torch.dtype = torch.floa
 
 
 def row_ids(a: CSR) -> Tensor:
-    """The row of every stored entry, shape (nnz,)."""
+    """Return the row of every stored entry, shape (nnz,)."""
     rows = torch.arange(a.shape[0], device=a.indices.device)
     return torch.repeat_interleave(rows, a.indptr.diff().long(), output_size=a.nnz)
 
 
 def multiply(a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None = None) -> Tensor:
-    """Sparse times dense, (n, m) x (m, d) -> (n, d), written into ``out`` if given.
+    """Multiply sparse times dense, (n, m) x (m, d) -> (n, d), written into ``out`` if given.
 
     PyTorch's embedding bag is this product (each row sums weighted rows of a table); on a CPU it is up to
     twice as fast as the library's own CSR product. ``then(block, rows, out)`` may turn a block of the product, that of
@@ -116,7 +116,7 @@ def multiply(a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None
 
 
 def transpose_order(a: CSR) -> tuple[Tensor, Tensor, Tensor]:
-    """Structure of the transpose: its ``indptr`` and ``indices``, and for each of its entries the entry of ``a``.
+    """Find the structure of the transpose: its ``indptr`` and ``indices``, and for each of its entries the entry of ``a``.
 
     Built once per structure; afterwards the transpose under any values is ``values[order]``.
     """
@@ -128,7 +128,7 @@ def transpose_order(a: CSR) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def transpose(a: CSR) -> CSR:
-    """The transpose as CSR, columns in order within each row."""
+    """Return the transpose as CSR, columns in order within each row."""
     if a.values.device.type == "cpu" and not a.values.requires_grad:
         # SciPy's counting sort is several times faster than a general one.
         by_column = a.to_scipy().tocsc()
@@ -151,7 +151,7 @@ def select_entries(a: CSR, keep: Tensor) -> CSR:
 
 
 def select_rows(a: CSR, rows: Tensor) -> CSR:
-    """The matrix of the given rows, in the given order, shape (len(rows), m)."""
+    """Return the matrix of the given rows, in the given order, shape (len(rows), m)."""
     rows = rows.long()
     counts = a.indptr.diff()[rows]
     indptr = torch.zeros(rows.numel() + 1, dtype=a.indptr.dtype, device=a.indptr.device)
@@ -176,19 +176,19 @@ def compact_columns(a: CSR) -> tuple[CSR, Tensor]:
 
 
 def row_sums(a: CSR) -> Tensor:
-    """Sum of the values of each row, shape (n,)."""
+    """Sum up the values of each row, shape (n,)."""
     sums = a.values.new_zeros(a.shape[0])
     return sums.index_add_(0, row_ids(a), a.values)
 
 
 def column_sums(a: CSR) -> Tensor:
-    """Sum of the values of each column, shape (m,)."""
+    """Sum up the values of each column, shape (m,)."""
     sums = a.values.new_zeros(a.shape[1])
     return sums.index_add_(0, a.indices, a.values)
 
 
 def inverse_sqrt(degrees: Tensor) -> Tensor:
-    """Elementwise 1 / sqrt, and 0 where a degree is 0."""
+    """Return elementwise 1 / sqrt, and 0 where a degree is 0."""
     return torch.where(degrees > 0, degrees, torch.inf).rsqrt()
 
 
@@ -214,7 +214,7 @@ def normalize(a: CSR) -> CSR:
 
 
 def add_self_loops(a: CSR) -> CSR:
-    """A + I for a square matrix without a stored diagonal; the loop is the last entry of its row."""
+    """Return A + I for a square matrix without a stored diagonal; the loop is the last entry of its row."""
     n = a.shape[0]
     counts = a.indptr.diff()
     indptr = torch.zeros_like(a.indptr)

@@ -27,7 +27,6 @@ def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True,
 
 def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:
     """Open a store; ValueError if options ask for what it cannot give, rather than passing over them."""
-    # What a model knows of its features (`like`) it compares by itself.
     usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "scale": False, "like": options.get("like")}
     for name, value in options.items():
         if value != usual.get(name):

@@ -34,7 +34,7 @@ class Algorithm1:
         edges = graph.adjacency().tocoo()
         self.senders = torch.as_tensor(edges.row, dtype=torch.int64).to(device)
         self.receivers = torch.as_tensor(edges.col, dtype=torch.int64).to(device)
-        # `f: encoder network`: two layers of a GCN, or an MLP with batch normalisation.
+        # `f: encoder network`: a GCN, or an MLP with batch normalisation.
         dims = [graph.n_features, *[settings["hidden_dim"]] * (settings["n_layers"] - 1), settings["embedding_dim"]]
         self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in itertools.pairwise(dims)])
         self.norms = nn.ModuleList(

@@ -58,7 +58,7 @@ class Tower(nn.Module):
         return len(self.weights) * self.propagate + self.extra_hops
 
     def norm(self, i: int) -> Any:
-        """The batch norm after hidden layer ``i``."""
+        """Return the batch norm after hidden layer ``i``."""
         return self.norms[i]
 
     @torch.no_grad()

@@ -34,7 +34,7 @@ class Objective:
 
 
 def standardize(h: Tensor) -> Tensor:
-    """Columns to mean 0 and standard deviation 1/sqrt(n); a constant column becomes 0, not 0/0.
+    """Bring columns to mean 0 and standard deviation 1/sqrt(n); a constant column becomes 0, not 0/0.
 
     The standard deviation is the biased one, so that the diagonal of Z'Z is 1 for any n.
     """
@@ -44,13 +44,13 @@ def standardize(h: Tensor) -> Tensor:
 
 
 def inverse_std(variance: Tensor, mean: Tensor) -> Tensor:
-    """1 / standard deviation, and 0 for a column that is constant up to rounding."""
+    """Return 1 / standard deviation, and 0 for a column that is constant up to rounding."""
     varies = variance > CONSTANT * mean.square() + TINY
     return torch.where(varies, variance, torch.inf).rsqrt()
 
 
 def cca_ssg_loss(h1: Tensor, h2: Tensor, objective: Objective) -> Terms:
-    """The objective on two encoder outputs (n, d) of the same nodes, differentiable."""
+    """Return the objective on two encoder outputs (n, d) of the same nodes, differentiable."""
     z1, z2 = standardize(h1), standardize(h2)
     invariance = -(z1 * z2).sum()
     identity = torch.eye(z1.shape[1], dtype=z1.dtype, device=z1.device)

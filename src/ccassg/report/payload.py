@@ -125,7 +125,7 @@ def _sample(data: ReportData, max_nodes: int, random_state: int) -> ReportData:
         embedding=data.embedding[rows],
         node_ids=rows if data.node_ids is None else pick(data.node_ids),
         labels=pick(data.labels),
-        layout=pick(data.layout),
+        layout=None if data.layout is None else np.asarray(data.layout)[rows],
         columns={name: pick(values) for name, values in data.columns.items()},
     )
 

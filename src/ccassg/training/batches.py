@@ -56,7 +56,7 @@ class RunningMoments:
         return moments.copy_(self.mean)
 
     def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold; empty before the first batch."""
+        """Return what a checkpoint must hold; empty before the first batch."""
         if self.mean is None:
             return {}
         return {"mean": self.mean.clone(), "weight": torch.tensor(self.weight, dtype=torch.float64)}

@@ -25,12 +25,12 @@ class LostRankError(ConnectionError):
 
 
 def speaks() -> bool:
-    """Whether this process, of those that torchrun started, is the one to print and to write files."""
+    """Tell whether this process, of those that torchrun started, is the one to print and to write files."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
 def is_first_here() -> bool:
-    """Whether this process, of those that torchrun started, is the first on its machine."""
+    """Tell whether this process, of those that torchrun started, is the first on its machine."""
     return int(os.environ.get("LOCAL_RANK", "0")) == 0
 
 
@@ -66,7 +66,7 @@ def session(device: str = "cpu") -> Iterator[bool]:
 
 
 def active() -> Ranks | None:
-    """The processes this one trains with, inside a `session` of several; else None. All of them must call it."""
+    """Return the processes this one trains with, inside a `session` of several; else None. All of them must call it."""
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() < 2:
         return None
     return Ranks()
@@ -97,7 +97,7 @@ class Ranks:
             dist.all_to_all_single(received, sent, receive_counts, send_counts, group=self._group)
 
     def broadcast(self, value: Any) -> Any:
-        """Rank 0's value, for everyone; waits for ranks that are still reading."""
+        """Return rank 0's value, for everyone; waits for ranks that are still reading."""
         box = [value if self.rank == 0 else None]
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.broadcast_object_list(box)

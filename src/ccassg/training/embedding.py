@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,41 +102,44 @@ def _embed_into(tower: Tower, graph: Graph, out: Array, block: int, scratch: _Sc
     h: Tensor | Rows = rows_of_features(graph)
     held: Any = graph.features  # the array behind ``h``
     aggregation = _Aggregation(graph) if tower.n_hops else None
-    spans = [(start, min(start + block, graph.n_nodes)) for start in range(0, graph.n_nodes, block)]
     last = len(tower.weights) - 1
+
+    def fill(target: Array, rows_of: Callable[[int, int], Tensor]) -> None:
+        """Make ``target`` from ``h`` block by block; it is the next ``h``."""
+        nonlocal h, held
+        for start in range(0, graph.n_nodes, block):
+            stop = min(start + block, graph.n_nodes)
+            target[start:stop] = rows_of(start, stop).cpu()
+            for array in (held, target, graph.indices):
+                release(array)  # keeps the pages of mapped files out of this process once a block is done
+        h, held = torch.from_numpy(target), target
+
+    def times_weight(start: int, stop: int) -> Tensor:
+        return _times(h[torch.arange(start, stop)] if isinstance(h, Rows) else h[start:stop], weight)
+
+    def aggregated(start: int, stop: int) -> Tensor:
+        assert aggregation is not None
+        return aggregation(h, start, stop)
+
+    def layer(start: int, stop: int) -> Tensor:
+        if not n_hops:
+            rows = times_weight(start, stop)
+        else:
+            rows = aggregated(start, stop).to(weight.device)
+            rows = rows if multiply_first else _times(rows, weight)
+        rows += tower.biases[i]
+        return rows if i == last else (tower.norms[i](rows) if tower.norms else rows).relu_()
+
     with contextlib.ExitStack() as files:
         for i, weight in enumerate(tower.weights):
-            result = out if i == last else files.enter_context(scratch((graph.n_nodes, weight.shape[1])))
             n_hops = tower.propagate + (tower.extra_hops if i == last else 0)
             # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
             multiply_first = isinstance(h, Rows) or weight.shape[0] > weight.shape[1]
             if n_hops and multiply_first:
-                product = files.enter_context(scratch((graph.n_nodes, weight.shape[1])))
-                for start, stop in spans:
-                    product[start:stop] = _times(_rows(h, start, stop), weight).cpu()
-                    _forget(held, product)
-                h, held = torch.from_numpy(product), product
+                fill(files.enter_context(scratch((graph.n_nodes, weight.shape[1]))), times_weight)
             for _ in range(n_hops - 1):
-                assert aggregation is not None
-                assert isinstance(h, Tensor)
-                further = files.enter_context(scratch((graph.n_nodes, h.shape[1])))
-                for start, stop in spans:
-                    further[start:stop] = aggregation(h, start, stop)
-                    _forget(held, further, graph.indices)
-                h, held = torch.from_numpy(further), further
-            for start, stop in spans:
-                if aggregation is None or not n_hops:
-                    rows = _times(_rows(h, start, stop), weight)
-                elif multiply_first:
-                    rows = aggregation(h, start, stop).to(weight.device)
-                else:
-                    rows = _times(aggregation(h, start, stop), weight)
-                rows += tower.biases[i]
-                if i < last:
-                    rows = (tower.norms[i](rows) if tower.norms else rows).relu_()
-                result[start:stop] = rows.cpu()
-                _forget(held, result, graph.indices)
-            h, held = torch.from_numpy(result), result
+                fill(files.enter_context(scratch((graph.n_nodes, held.shape[1]))), aggregated)
+            fill(out if i == last else files.enter_context(scratch((graph.n_nodes, weight.shape[1]))), layer)
 
 
 class _Aggregation:
@@ -167,20 +170,10 @@ def _degrees(rows: Rows, n: int) -> Tensor:
     return sums
 
 
-def _rows(h: Tensor | Rows, start: int, stop: int) -> Tensor | CSR:
-    return h[start:stop] if isinstance(h, Tensor) else h[torch.arange(start, stop)]
-
-
 def _times(rows: Tensor | CSR, weight: Tensor) -> Tensor:
     """Rows times a weight, on the weight's device."""
     rows = rows.to(weight.device)
     return sparse.multiply(rows, weight) if isinstance(rows, CSR) else rows @ weight
-
-
-def _forget(*arrays: Any) -> None:
-    """Keep pages of mapped files out of this process once a block is done."""
-    for array in arrays:
-        release(array)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class HeadGradients(NamedTuple):
 
 
 def symmetric_mm(a: Tensor, b: Tensor, out: Tensor) -> Tensor:
-    """``a b``, known to be a symmetric (d, d) matrix: one triangle of blocks is computed, the other mirrored."""
+    """Multiply ``a b``, known to be a symmetric (d, d) matrix: one triangle of blocks is computed, the other mirrored."""
     d = len(out)
     width = -(-d // SYMMETRIC_PANELS)
     for start in range(0, d, width):
@@ -47,7 +47,7 @@ def symmetric_mm(a: Tensor, b: Tensor, out: Tensor) -> Tensor:
 
 
 def gram(x: Tensor, out: Tensor) -> Tensor:
-    """``x' x`` for x of shape (n, d)."""
+    """Multiply ``x' x`` for x of shape (n, d)."""
     return symmetric_mm(x.T, x, out)
 
 
@@ -60,7 +60,7 @@ def linear_head(
     buffers: StepBuffers,
     population: Population,
 ) -> HeadGradients:
-    """The objective on Z = M W by whichever formulation is cheaper.
+    """Compute the objective on Z = M W by whichever formulation is cheaper.
 
     ``m1``, ``m2`` (n, h) are centred: their column means ``means`` have been taken off.
     """
@@ -85,7 +85,7 @@ def direct_head(
     buffers: StepBuffers,
     population: Population,
 ) -> HeadGradients:
-    """The objective on centred embeddings (n, d) themselves."""
+    """Compute the objective on centred embeddings (n, d) themselves."""
     d = z1.shape[1]
     sums = z1.new_empty(2 * d + 1, d)
     gram(z1, sums[:d])

@@ -32,7 +32,7 @@ class FirstProduct:
         return self.x_t.shape[1]
 
     def rows(self, nodes: Tensor) -> FirstProduct:
-        """The same for some of the nodes only."""
+        """Return the same for some of the nodes only."""
         if isinstance(self.x, Tensor):
             x_t = self.x.T[:, nodes]
             return FirstProduct(x_t.T, x_t)
@@ -40,16 +40,12 @@ class FirstProduct:
         return FirstProduct(x, sparse.transpose(x))
 
     def forward(self, weight: Tensor, keeps: tuple[Tensor | None, Tensor | None], buffers: StepBuffers) -> list[Tensor]:
-        """Both views' products, (n, d) each; one and the same tensor if no column is masked."""
+        """Return both views' products, (n, d) each; one and the same tensor if no column is masked."""
         self._groups = _column_groups(keeps, weight.shape[0], weight.device)
         shape = (self.n_rows, weight.shape[1])
         shared = buffers.views[0].gradient(*shape)
         if self._groups is None:
-            if isinstance(self.x, Tensor):
-                torch.mm(self.x, weight, out=shared)
-            else:
-                sparse.multiply(self.x, weight, shared)
-            return [shared, shared]
+            return [_product(self.x, weight, shared)] * 2
         code, columns = self._groups
         if isinstance(self.x, Tensor):
             self._parts = [
@@ -74,23 +70,18 @@ class FirstProduct:
         ]
 
     def backward(self, g1: Tensor, g2: Tensor, buffers: StepBuffers) -> Tensor:
-        """Gradient of W from the gradients at the two products, of the last `forward`."""
+        """Return the gradient of W from the gradients at the two products, of the last `forward`."""
         grad = buffers.weight_gradient(self.x_t.shape[0], g1.shape[1])
         if self._groups is None:
-            both = torch.add(g1, g2, out=g1)
-            if isinstance(self.x_t, CSR):
-                return sparse.multiply(self.x_t, both, grad)
-            return torch.mm(self.x_t, both, out=grad)
+            return _product(self.x_t, torch.add(g1, g2, out=g1), grad)
         grad.zero_()
         _, columns = self._groups
         for v, g in ((1, g1), (2, g2), (0, None)):
             if len(columns[v]) == 0:
                 continue
             g = torch.add(g1, g2, out=g1) if g is None else g
-            if isinstance(self.x_t, CSR):
-                grad[columns[v]] = sparse.multiply(sparse.select_rows(self.x_t, columns[v]), g)
-            else:
-                grad[columns[v]] = torch.mm(self._parts[v], g)
+            part = sparse.select_rows(self.x_t, columns[v]) if isinstance(self.x_t, CSR) else self._parts[v]
+            grad[columns[v]] = _product(part, g)
         return grad
 
 
@@ -101,28 +92,28 @@ class SeparateProducts:
         self.products = products
 
     def rows(self, nodes: Tensor) -> SeparateProducts:
-        """The same for some of the nodes only."""
+        """Return the same for some of the nodes only."""
         return SeparateProducts([product.rows(nodes) for product in self.products])
 
     def forward(self, weight: Tensor, keeps: tuple[Tensor | None, Tensor | None], buffers: StepBuffers) -> list[Tensor]:
-        """Both views' products, (n, d) each."""
+        """Return both views' products, (n, d) each."""
         self._keeps = keeps
         masked = [weight if keep is None else weight * keep.unsqueeze(1) for keep in keeps]
         return [_product(p.x, w) for p, w in zip(self.products, masked, strict=True)]
 
     def backward(self, g1: Tensor, g2: Tensor, buffers: StepBuffers) -> Tensor:
-        """Gradient of W from the gradients at the two products."""
+        """Return the gradient of W from the gradients at the two products."""
         grads = [_product(p.x_t, g) for p, g in zip(self.products, (g1, g2), strict=True)]
         first, second = (g if k is None else g * k.unsqueeze(1) for g, k in zip(grads, self._keeps, strict=True))
         return first + second
 
 
-def _product(x: Tensor | CSR, dense: Tensor) -> Tensor:
-    return sparse.multiply(x, dense) if isinstance(x, CSR) else x @ dense
+def _product(x: Tensor | CSR, dense: Tensor, out: Tensor | None = None) -> Tensor:
+    return sparse.multiply(x, dense, out) if isinstance(x, CSR) else torch.mm(x, dense, out=out)
 
 
 def in_faster_form(features: Tensor | CSR) -> Tensor | CSR:
-    """The same features, dense if so many of them are stored that a dense product is faster."""
+    """Return the same features, dense if so many of them are stored that a dense product is faster."""
     return features.to_dense() if isinstance(features, CSR) and features.density >= DENSE_FROM else features
 
 

@@ -31,7 +31,7 @@ class Rows:
         return CSR(indptr, self.indices[entries], values, (len(nodes), self.n_columns))
 
     def counts(self, nodes: Tensor) -> Tensor:
-        """Number of entries of some rows."""
+        """Count the entries of some rows."""
         return self.indptr[nodes + 1] - self.indptr[nodes]
 
 

@@ -105,7 +105,7 @@ class HaloExchange:
         return rows[:n_own].index_add_(0, self.sent_rows, back)
 
     def everywhere(self, amounts: Tensor) -> Tensor:
-        """Per sender, own and halo: the sum of what it sends to this and all other ranks; in place."""
+        """Add up, per sender, own and halo, what it sends to this and all other ranks; in place."""
         self.collect(amounts)
         return self.spread(amounts)
 

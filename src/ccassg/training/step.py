@@ -40,7 +40,7 @@ class StepView:
     layers: Sequence[tuple[CSR, CSR] | None] | None
 
     def layer(self, i: int) -> tuple[CSR, CSR] | None:
-        """The aggregation of layer ``i``, None if there is none."""
+        """Return the aggregation of layer ``i``, None if there is none."""
         return None if self.layers is None else self.layers[i]
 
 

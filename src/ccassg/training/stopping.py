@@ -10,7 +10,7 @@ WINDOW, LEAST = 10, 0.05
 
 
 def is_flat(loss: Sequence[float]) -> bool:
-    """Whether the last 10 steps brought less than a twentieth of the fall of the loss since the start.
+    """Tell whether the last 10 steps brought less than a twentieth of the fall of the loss since the start.
 
     Parameters
     ----------
@@ -26,5 +26,5 @@ def is_flat(loss: Sequence[float]) -> bool:
 
 
 def stop_step(loss: Sequence[float]) -> int:
-    """The number of steps after which a whole course of training would have been stopped."""
+    """Return the number of steps after which a whole course of training would have been stopped."""
     return next((n for n in range(1, len(loss) + 1) if is_flat(loss[:n])), len(loss))

@@ -23,10 +23,10 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def settings_of(cls: type) -> list[tuple[str, Any, str]]:
-    """Return name, default and description of each parameter of a method, read off its class."""
+    """Return name, default and description of each parameter of a method, read off its class and those it builds on."""
     texts: dict[str, str] = {}
-    body = (cls.__doc__ or "").partition("Parameters\n    ----------\n")[2].partition("\n\n    Attributes")[0]
-    for names, description in re.findall(r"^    (\w[\w, ]*) : .*\n((?:        .*\n?|\n)+)", body + "\n", re.MULTILINE):
-        for name in names.split(", "):
-            texts[name] = " ".join(description.split())
+    for each in reversed(cls.__mro__):
+        body = (each.__doc__ or "").partition("Parameters\n    ----------\n")[2].partition("\n\n    Attributes")[0]
+        found = re.findall(r"^    (\w[\w, ]*) : .*\n((?:        .*\n?|\n)+)", body + "\n", re.MULTILINE)
+        texts |= {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
     return [(name, default, texts.get(name, "")) for name, default in cls().get_params(deep=False).items()]

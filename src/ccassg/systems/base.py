@@ -86,7 +86,7 @@ class NetworkEmbedder(Embedder):
 
     Parameters
     ----------
-    n_steps, learning_rate, weight_decay
+    n_steps, learning_rate, weight_decay : int, float, float
         Of Adam.
     random_state : int, RandomState or None
         Same seed, same bits.

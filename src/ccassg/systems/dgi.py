@@ -17,17 +17,13 @@ from ccassg.systems.encoder import GraphEncoder, inputs
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DGI(NetworkEmbedder):
-    """PyG's ``DeepGraphInfomax`` on one graph convolution with PReLU.
+    """PyG's ``DeepGraphInfomax`` on one graph convolution with PReLU; see `NetworkEmbedder` for the other parameters.
 
     Parameters
     ----------
     embedding_dim : int
-    n_steps, learning_rate, weight_decay
-        Of Adam.
     patience : int or None
         Stop when the loss has not improved for so many steps; the best weights count.
-    random_state : int, RandomState or None
-        Same seed, same bits.
     """
 
     target: ClassVar[str] = "N-G"

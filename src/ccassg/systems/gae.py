@@ -14,15 +14,11 @@ from ccassg.systems.encoder import GraphEncoder, inputs
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GAE(NetworkEmbedder):
-    """PyG's ``GAE`` on two graph convolutions.
+    """PyG's ``GAE`` on two graph convolutions; see `NetworkEmbedder` for the other parameters.
 
     Parameters
     ----------
     hidden_dim, embedding_dim : int
-    n_steps, learning_rate, weight_decay
-        Of Adam.
-    random_state : int, RandomState or None
-        Same seed, same bits.
     """
 
     negatives: ClassVar[bool] = True

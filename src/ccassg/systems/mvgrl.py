@@ -27,6 +27,8 @@ class MVGRL(NetworkEmbedder):
 
         S = alpha (I - (1 - alpha) A)^-1,   entries below ``threshold`` left out
 
+    See `NetworkEmbedder` for the other parameters.
+
     Parameters
     ----------
     embedding_dim : int
@@ -34,12 +36,8 @@ class MVGRL(NetworkEmbedder):
         Restart probability of the diffusion, and the smallest entry that is kept.
     subgraph_nodes : int or None
         Train every step on so many random nodes; None takes the whole graph.
-    n_steps, learning_rate, weight_decay
-        Of Adam.
     patience : int or None
         Stop when the loss has not improved for so many steps; the best weights count.
-    random_state : int, RandomState or None
-        Same seed, same bits.
     """
 
     target: ClassVar[str] = "N-G"

@@ -21,7 +21,7 @@ Rate = float | tuple[float, float]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TwoViewEmbedder(NetworkEmbedder):
-    """Abstract; a system adds its loss, and its own views if it draws them in another way.
+    """Abstract; a system adds its loss, and its own views if it draws them in another way. See also `NetworkEmbedder`.
 
     Parameters
     ----------
@@ -30,10 +30,6 @@ class TwoViewEmbedder(NetworkEmbedder):
     activation : {"relu", "prelu", "elu", "rrelu"}
     edge_drop_rate, feature_mask_rate : float, or a pair of floats, one per view
         Probability that an edge is dropped, and that a feature column is masked, per view and step.
-    n_steps, learning_rate, weight_decay
-        Of Adam.
-    random_state : int, RandomState or None
-        Same seed, same bits.
     """
 
     hidden_dim: int = 512

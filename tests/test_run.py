@@ -6,7 +6,7 @@ import pytest
 from ccassg import Dataset
 from ccassg.datasets import stochastic_block_graph
 from ccassg.io.embeddings import read_embeddings
-from ccassg.io.labelled import EMBEDDING
+from ccassg.io.labels import EMBEDDING
 from ccassg.run import RUN, page, read_run, save_run
 from ccassg.systems import make
 

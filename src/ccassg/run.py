@@ -23,7 +23,7 @@ from ccassg.evaluate.probe import linear_probe
 from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
 from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
-from ccassg.io.labelled import EMBEDDING, NODES
+from ccassg.io.labels import EMBEDDING, NODES
 from ccassg.io.store import location as store_of
 from ccassg.report.data import ReportData, about_model
 

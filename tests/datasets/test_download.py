@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from ccassg.datasets.cards import FILES, SourceFile
 from ccassg.datasets.download import digest_matches, fetch_dataset
-from ccassg.datasets.sources import FILES, SourceFile
 
 CONTENT = bytes(range(256)) * 1000
 NAME = "amazon_electronics_photo.npz"

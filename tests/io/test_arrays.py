@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from ccassg.io.arrays import read_matrix, read_vector
-from ccassg.io.limits import Limits
+from ccassg.io.files import Limits
 
 
 class Payload:

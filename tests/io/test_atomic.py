@@ -81,8 +81,3 @@ def test_permissions_follow_the_umask(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
     write_bytes_atomic(tmp_path / "atomic", b"")
     assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_mode_is_checked(tmp_path):
-    with pytest.raises(ValueError, match="mode must be"), atomic_write(tmp_path / "a", "ab"):
-        pass

@@ -1,11 +1,13 @@
 """Columns found and guessed, and numbers in them."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from ccassg.io import columns
-from ccassg.io.columns import edge_columns, find_column, guess_column, id_column, label_column, numbers
+from ccassg.io.columns import check_weights, edge_columns, find_column, guess_column, id_column, label_column, numbers
 from ccassg.io.open_table import open_table
+from ccassg.io.tables import FrameTable
 
 
 def frame(**columns):
@@ -50,3 +52,11 @@ def test_numbers_of_every_type():
     table = frame(x=["1", "2"])
     with pytest.raises(ValueError, match="written as text"):
         numbers(table, "x", table.read(["x"])["x"], "a weight")
+
+
+@pytest.mark.parametrize("bad", [-1, 1e39])
+def test_weights_out_of_range_are_refused_with_their_place(bad):
+    table = FrameTable(pa.table({"w": [1.0, bad]}), "it")
+    check_weights(table, "w", np.array([0.0, 3e38]))
+    with pytest.raises(ValueError, match=r"it, column 'w', row 1 \(counted from 0\): .* cannot be a weight"):
+        check_weights(table, "w", np.array([1.0, bad]))

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ccassg.io.edges import read_edges
+from ccassg.io.files import Limits, Reading
 from ccassg.io.ids import settle
-from ccassg.io.limits import Limits
 
 PAIRS = [("ann", "bob"), ("bob", "cid"), ("cid", "ann")]
 
@@ -85,13 +85,20 @@ def test_first_line_that_is_an_edge_is_not_a_header(write):
     loose = read_edges(write("e.csv", "p,q\nbob,cid\n"))
     assert pairs(loose) == [("bob", "cid")]
     assert "first line" in loose.notes[0]
-    assert pairs(read_edges(write("e.csv", "p,q\nbob,cid\n"), header=False)) == [("p", "q"), ("bob", "cid")]
+    assert pairs(read_edges(write("e.csv", "p,q\nbob,cid\n"), reading=Reading(header=False))) == [
+        ("p", "q"),
+        ("bob", "cid"),
+    ]
 
 
 def test_other_encodings_by_option(write):
     for encoding in ("latin-1", "utf-16"):
-        assert pairs(read_edges(write("e.csv", "u,v\né,b\n".encode(encoding)), encoding=encoding)) == [("é", "b")]
-        assert pairs(read_edges(write("e.txt", "é  b\n".encode(encoding)), encoding=encoding)) == [("é", "b")]
+        assert pairs(read_edges(write("e.csv", "u,v\né,b\n".encode(encoding)), reading=Reading(encoding=encoding))) == [
+            ("é", "b")
+        ]
+        assert pairs(read_edges(write("e.txt", "é  b\n".encode(encoding)), reading=Reading(encoding=encoding))) == [
+            ("é", "b")
+        ]
 
 
 BAD = {
@@ -147,7 +154,7 @@ def test_bad_options_and_paths(write, tmp_path):
         ({"source": "a"}, "source was given without target"),
         ({"source": "a", "target": "a"}, "the same column 'a'"),
         ({"weight": "x"}, "no column 'x' for the weights"),
-        ({"encoding": "klingon"}, "encoding must be one that Python knows"),
+        ({"reading": Reading(encoding="klingon")}, "encoding must be one that Python knows"),
     ]:
         with pytest.raises(ValueError, match=sentence):
             read_edges(path, **options)
@@ -171,11 +178,11 @@ def test_bombs_are_refused(write):
     assert len(bomb) * limits.growth < 16_000_000
     for name in ("e.csv.gz", "e.txt.gz", "e.mtx.gz", "e.graphml.gz"):
         with pytest.raises(ValueError, match=r"grows beyond|not a"):
-            read_edges(write(name, bomb), limits=limits)
+            read_edges(write(name, bomb), reading=Reading(limits=limits))
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"u": np.zeros(5_000_000, int), "v": np.ones(5_000_000, int)}), sink)
     with pytest.raises(ValueError, match="grows beyond"):
-        read_edges(write("e.parquet", sink.getvalue().to_pybytes()), limits=limits)
+        read_edges(write("e.parquet", sink.getvalue().to_pybytes()), reading=Reading(limits=limits))
 
 
 def test_a_million_edges_without_a_loop(tmp_path):

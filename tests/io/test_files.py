@@ -4,8 +4,7 @@ import gzip
 
 import pytest
 
-from ccassg.io.files import check_file, content_kind, one_sentence, open_bytes, require_kind, suffix_of
-from ccassg.io.limits import Limits
+from ccassg.io.files import Limits, check_file, content_kind, one_sentence, open_bytes, require_kind, suffix_of
 
 
 def test_kinds_by_content(write):
@@ -55,3 +54,22 @@ def test_errors_of_libraries_become_one_sentence():
     ]:
         with pytest.raises(ValueError, match=sentence), one_sentence("x"):
             raise error
+
+
+def test_a_budget_is_a_floor_or_a_multiple_of_the_size(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(bytes(100))
+    assert Limits(growth=3, growth_floor=200).budget(path) == 300
+    assert Limits(growth=3, growth_floor=500).budget(path) == 500
+
+
+def test_what_grows_beyond_its_budget_is_refused(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(bytes(100))
+    limits = Limits(growth=3, growth_floor=0)
+    limits.require_budget(path, 300, "decoded", "write it again")
+    with pytest.raises(
+        ValueError,
+        match=r"x grows beyond 300 bytes when decoded, 3 times its size; if you trust it, write it again$",
+    ):
+        limits.require_budget(path, 301, "decoded", "write it again")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ccassg.io.limits import Limits
+from ccassg.io.files import Limits, Reading
 from ccassg.io.text import TextTable, squeeze
 
 
@@ -10,7 +10,7 @@ from ccassg.io.text import TextTable, squeeze
 def table(tmp_path):
     def table(content, name="t.csv", known=("id", "source"), **limits):
         (tmp_path / name).write_bytes(content.encode())
-        return TextTable(tmp_path / name, None, "utf-8", known, Limits(**limits))
+        return TextTable(tmp_path / name, Reading(limits=Limits(**limits)), known)
 
     return table
 

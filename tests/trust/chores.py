@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ccassg import CCASSG, as_graph, worker
 from ccassg.cli import main
-from ccassg.datasets import sources
+from ccassg.datasets import cards
 from ccassg.datasets.download import fetch_dataset
 from ccassg.experiments import runner
 from ccassg.experiments.records import Records, key_of
@@ -119,7 +119,7 @@ def fit_varied(n, seed):
 
 def fetch_together(n_processes, folder, base_url, digest):
     """Start processes that fetch the same dataset into the same folder at the same time; their exit codes."""
-    sources.FILES["photo"] = (sources.SourceFile("photo.npz", base_url, digest),)
+    cards.FILES["photo"] = (cards.SourceFile("photo.npz", base_url, digest),)
     start = time.monotonic() + 0.3
     children = []
     for _ in range(n_processes):

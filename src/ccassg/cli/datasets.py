@@ -8,9 +8,8 @@ import typer
 from ccassg.cli.app import JsonFile, app, console, say, write_json
 from ccassg.cli.names import datasets_beginning
 from ccassg.datasets import CARDS, DATASETS
-from ccassg.datasets.cora import embedded_file
-from ccassg.datasets.load import find_folder, search_path
-from ccassg.datasets.sources import FILES
+from ccassg.datasets.cards import FILES
+from ccassg.datasets.load import embedded_file, find_folder, search_path
 
 datasets_app = typer.Typer(
     invoke_without_command=True,

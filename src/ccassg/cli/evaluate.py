@@ -28,7 +28,7 @@ def evaluate(
     """
     from ccassg import run
     from ccassg.evaluate.summary import summarize
-    from ccassg.io.labelled import read_labelled
+    from ccassg.io.labels import read_labelled
 
     z, ids, y, _ = read_labelled(embeddings, labels, id_column=id_column, label_column=label_column)
     result = summarize(z, y, n_seeds=seeds)
@@ -72,7 +72,7 @@ def similar(
     from rich.table import Table
 
     from ccassg.evaluate.neighbours import most_similar
-    from ccassg.io.labelled import find_id, read_labelled
+    from ccassg.io.labels import find_id, read_labelled
 
     z, ids, y, class_names = read_labelled(embeddings, labels)
     position = find_id(ids, node)

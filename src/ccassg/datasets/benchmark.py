@@ -25,9 +25,8 @@ def read_benchmark(path: Path, name: str) -> Dataset:
             y = parts["labels"].astype(np.int64)
             class_names = _class_names(parts, name)
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if (
-            isinstance(error, OSError) and error.errno is not None
-        ):  # not there, not readable: nothing to do with content
+        # Not there, not readable: nothing to do with content.
+        if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(
             f"{path} is not a gnn-benchmark file ({error}); delete it and run: ccassg datasets fetch {name}"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ccassg.datasets.cards import FILES, SourceFile
 from ccassg.datasets.load import cache_folder, check_name
-from ccassg.datasets.sources import FILES, SourceFile
 from ccassg.io.atomic import atomic_path
 
 Progress = Callable[[str, int, int], None]
@@ -29,40 +29,18 @@ def fetch_dataset(
     attempts: int = 3,
     wait: float = 1.0,
 ) -> list[Path]:
-    """Download what is missing of a dataset, and check all of it.
+    """Download what is missing of a dataset, and check all of it; return its files, which for the embedded Cora are none.
 
-    Parameters
-    ----------
-    name : str
-        One of the seven names; for the embedded Cora there is nothing to do.
-    folder : path, optional
-        Where to put the files; by default the cache, where `load_dataset` looks.
-    base_url : str, optional
-        Address of another folder with the same files, for a mirror.
-    progress : function (file name, bytes so far, bytes in all), optional
-        Called as data arrive; 0 bytes in all means that the server did not say.
-    attempts : int
-        How often a connection is tried before giving up.
-    wait : float
-        Seconds between attempts.
-
-    Returns
-    -------
-    list of Path
-        The files, all with the right hash.
-
-    Raises
-    ------
-    ValueError
-        If a file does not have the known hash; it is deleted.
-    ConnectionError
-        If the server cannot be reached or breaks off every time.
+    Files go to ``folder``, by default the cache, where `load_dataset` looks. ``base_url`` is the address of a mirror's
+    folder. ``progress`` is called with a file's name, the bytes so far and the bytes in all, 0 if the server did not say.
+    A connection is tried ``attempts`` times, with ``wait`` seconds between. ValueError if a file does not have the known
+    hash (it is deleted), ConnectionError if the server cannot be reached or breaks off every time.
     """
     check_name(name)
     if attempts < 1:
         raise ValueError(f"attempts must be at least 1, got {attempts}")
     target = cache_folder() if folder is None else Path(folder).expanduser()
-    return [_fetch(file, target / file.path, base_url, progress, attempts, wait) for file in FILES.get(name, ())]
+    return [_fetch(file, target / file.path, base_url, progress, attempts, wait) for file in FILES[name]]
 
 
 def digest_matches(path: Path, digest: str) -> bool:

@@ -1,15 +1,18 @@
 """From a name to a dataset: where the files lie, and who reads them. Nothing here opens a connection."""
 
 import os
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from ccassg.datasets.benchmark import read_benchmark
-from ccassg.datasets.cards import DATASETS
-from ccassg.datasets.cora import read_cora
-from ccassg.datasets.planetoid import read_planetoid
-from ccassg.datasets.sources import FILES
-from ccassg.graph.dataset import Dataset
+from ccassg.datasets.cards import CARDS, DATASETS, FILES
+from ccassg.datasets.planetoid import normalize_rows, read_planetoid
+from ccassg.graph import as_graph
+from ccassg.graph.dataset import Dataset, Split
 
 
 def load_dataset(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
@@ -58,7 +61,7 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str] | None = None) -
 
 def find_folder(name: str, data_dir: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the first folder of `search_path` with every file of the dataset; None for an embedded or missing one."""
-    files = FILES.get(name, ())
+    files = FILES[name]
     for folder in search_path(data_dir):
         if files and all((folder / file.path).is_file() for file in files):
             return folder
@@ -84,3 +87,27 @@ def check_name(name: Any) -> None:
     """Raise ValueError unless it is the name of a dataset."""
     if name not in DATASETS:
         raise ValueError(f"there is no dataset {name!r}; choose from {', '.join(DATASETS)}")
+
+
+def embedded_file() -> resources.abc.Traversable:
+    """Return the file of Cora, carried inside the package, so that a first run needs no network."""
+    return resources.files("ccassg.datasets") / "cora.npz"
+
+
+def read_cora() -> Dataset:
+    """Read the embedded Cora: the graph of the Planetoid files, node for node, with the papers' numbers as ids."""
+    with embedded_file().open("rb") as file, np.load(file, allow_pickle=False) as parts:
+        indptr, indices = parts["word_indptr"], parts["word_indices"].astype(np.int32)
+        words = sp.csr_array(
+            (np.ones(len(indices), np.float32), indices, indptr), shape=(len(indptr) - 1, CARDS["cora"].n_features)
+        )
+        graph = as_graph(parts["edge_index"], normalize_rows(words), node_ids=parts["paper_id"].astype(np.int64))
+        return Dataset(
+            graph,
+            y=parts["label"].astype(np.int64),
+            class_names=tuple(str(name) for name in parts["class_names"]),
+            notes=graph.notes,
+            name="cora",
+            card=CARDS["cora"],
+            public_split=Split(*(parts[part].astype(np.int64) for part in ("train", "val", "test"))),
+        )

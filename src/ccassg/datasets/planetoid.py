@@ -39,7 +39,7 @@ def read_planetoid(folder: Path, name: str) -> Dataset:
     x, tx = (_features(folder / f"ind.{name}.{part}") for part in ("allx", "tx"))
     y, ty = (_labels(folder / f"ind.{name}.{part}") for part in ("ally", "ty"))
     n_train = len(_labels(folder / f"ind.{name}.y"))
-    test = _test_index(folder / f"ind.{name}.test.index")
+    test = np.array((folder / f"ind.{name}.test.index").read_text(encoding="ascii").split(), dtype=np.int64)
     if len(y) != x.shape[0] or len(ty) != tx.shape[0] or len(test) != len(ty) or x.shape[1] != tx.shape[1]:
         raise ValueError(f"the files of {name} in {folder} do not fit together; delete and fetch them again")
 
@@ -104,10 +104,6 @@ def _labels(path: Path) -> Any:
     if one_hot.ndim != 2 or one_hot.dtype.kind not in "iuf":
         raise ValueError(f"{path} must hold one row per node and one column per class, got shape {one_hot.shape}")
     return np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1).astype(np.int64)
-
-
-def _test_index(path: Path) -> Any:
-    return np.array(path.read_text(encoding="ascii").split(), dtype=np.int64)
 
 
 def _edge_index(path: Path) -> Any:

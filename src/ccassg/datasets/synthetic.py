@@ -54,7 +54,15 @@ def stochastic_block_graph(
     Dataset
         With random splits, under the name ``stochastic-block``.
     """
-    _check(n_nodes, n_classes, mean_degree, homophily, n_features, feature_noise, words_per_node)
+    if not 1 <= n_classes <= n_nodes:
+        raise ValueError(f"n_classes must be between 1 and n_nodes, got {n_classes} for {n_nodes} nodes")
+    if not 0 <= mean_degree < n_nodes:
+        raise ValueError(f"mean_degree must be in [0, n_nodes), got {mean_degree} for {n_nodes} nodes")
+    if n_features < 1 or words_per_node < 1:
+        raise ValueError(f"n_features and words_per_node must be at least 1, got {n_features} and {words_per_node}")
+    for name, value in (("homophily", homophily), ("feature_noise", feature_noise)):
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} must be in [0, 1], got {value}")
     if sparse_features and n_features < n_classes:
         raise ValueError(f"sparse features need a column per class: n_features {n_features} < n_classes {n_classes}")
     rng = np.random.default_rng(seed)
@@ -74,7 +82,6 @@ def stochastic_block_graph(
 def _edges(y: Indices, n_classes: int, n_edges: int, homophily: float, rng: np.random.Generator) -> Indices:
     """Draw different undirected edges, each once, as an edge index; the given share of them is within a class."""
     sizes = np.bincount(y, minlength=n_classes)
-    blocks = _Blocks(np.argsort(y, kind="stable"), y, sizes, np.cumsum(sizes) - sizes)
     n_within = round(n_edges * homophily)
     pairs_within = int((sizes * (sizes - 1) // 2).sum())
     pairs_between = len(y) * (len(y) - 1) // 2 - pairs_within
@@ -84,45 +91,32 @@ def _edges(y: Indices, n_classes: int, n_edges: int, homophily: float, rng: np.r
                 f"mean_degree and homophily ask for {wanted:,} edges {where} classes, but there are only {pairs:,} "
                 "pairs of nodes; lower mean_degree, change homophily or add nodes"
             )
-    within = _distinct_pairs(blocks, n_within, pairs_within, True, rng)
-    between = _distinct_pairs(blocks, n_edges - n_within, pairs_between, False, rng)
+    within = _distinct_pairs(y, sizes, n_within, pairs_within, True, rng)
+    between = _distinct_pairs(y, sizes, n_edges - n_within, pairs_between, False, rng)
     codes = np.concatenate([within, between])
     return np.stack(np.divmod(codes, len(y)))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Blocks:
-    """Nodes ordered by class: those of class c are ``order[starts[c]:starts[c] + sizes[c]]``."""
-
-    order: Indices
-    y: Indices
-    sizes: Indices
-    starts: Indices
-
-
-def _distinct_pairs(blocks: _Blocks, wanted: int, n_pairs: int, within: bool, rng: np.random.Generator) -> Indices:
+def _distinct_pairs(
+    y: Indices, sizes: Indices, wanted: int, n_pairs: int, within: bool, rng: np.random.Generator
+) -> Indices:
     """Draw ``wanted`` different pairs u < v of the ``n_pairs`` there are, as sorted codes u * n + v."""
+    # The nodes of class c are by_class[starts[c] : starts[c] + sizes[c]].
+    by_class, starts = np.argsort(y, kind="stable"), np.cumsum(sizes) - sizes
     codes = np.empty(0, np.int64)
     while len(codes) < wanted:
         # As many draws as, given the pairs already taken, will about suffice; a few more save a round.
         free = 1 - len(codes) / n_pairs
         n_draws = int(1.02 * (wanted - len(codes)) / free) + 16
-        codes = np.union1d(codes, _random_pairs(blocks, n_draws, within, rng))
+        u = rng.integers(len(y), size=n_draws)
+        target = y[u]
+        if not within:
+            target = (target + rng.integers(1, len(sizes), size=n_draws)) % len(sizes)
+        v = by_class[starts[target] + rng.integers(sizes[target])]
+        low, high = np.minimum(u, v), np.maximum(u, v)
+        codes = np.union1d(codes, (low * len(y) + high)[low != high])
     surplus = rng.choice(len(codes), len(codes) - wanted, replace=False, shuffle=False)
     return np.delete(codes, surplus)
-
-
-def _random_pairs(blocks: _Blocks, n_draws: int, within: bool, rng: np.random.Generator) -> Indices:
-    """Draw codes of random pairs, loops left out, repeats possible."""
-    n_nodes, n_classes = len(blocks.y), len(blocks.sizes)
-    u = rng.integers(n_nodes, size=n_draws)
-    target = blocks.y[u]
-    if not within:
-        target = (target + rng.integers(1, n_classes, size=n_draws)) % n_classes
-    v = blocks.order[blocks.starts[target] + rng.integers(blocks.sizes[target])]
-    low, high = np.minimum(u, v), np.maximum(u, v)
-    codes = low * n_nodes + high
-    return codes[low != high] if within else codes
 
 
 def _class_vectors(y: Indices, n_classes: int, n_features: int, noise: float, rng: np.random.Generator) -> Any:
@@ -145,17 +139,3 @@ def _bag_of_words(
     features.sum_duplicates()
     features.data[:] = 1
     return features
-
-
-def _check(
-    n_nodes: int, n_classes: int, mean_degree: float, homophily: float, n_features: int, noise: float, n_words: int
-) -> None:
-    if not 1 <= n_classes <= n_nodes:
-        raise ValueError(f"n_classes must be between 1 and n_nodes, got {n_classes} for {n_nodes} nodes")
-    if not 0 <= mean_degree < n_nodes:
-        raise ValueError(f"mean_degree must be in [0, n_nodes), got {mean_degree} for {n_nodes} nodes")
-    if n_features < 1 or n_words < 1:
-        raise ValueError(f"n_features and words_per_node must be at least 1, got {n_features} and {n_words}")
-    for name, value in (("homophily", homophily), ("feature_noise", noise)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} must be in [0, 1], got {value}")

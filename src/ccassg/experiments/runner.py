@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from ccassg.datasets.cards import FILES
 from ccassg.datasets.load import find_folder, load_dataset
-from ccassg.datasets.sources import FILES
 from ccassg.experiments.records import Record, Records, Run, key_of
 from ccassg.worker import Worker, WorkerError
 

@@ -1,4 +1,4 @@
-"""Check the parts of a graph: features, ids, counts. ValueError otherwise, with the way out."""
+"""Check the parts of a graph: features and ids. ValueError otherwise, with the way out."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 Array: TypeAlias = npt.NDArray[Any]
-Features: TypeAlias = "Array | sp.csr_array"
+Features: TypeAlias = Array | sp.csr_array
 
 
 def check_features(features: Any, n_nodes: int | None = None) -> Features:
@@ -78,8 +78,9 @@ def require_finite(name: str, values: Array) -> None:
         )
 
 
-def check_count(value: Any) -> int:
-    """Return a number of nodes as a non-negative int."""
-    if not isinstance(value, (int, np.integer)) or value < 0:
-        raise ValueError(f"n_nodes must be a non-negative integer, got {value!r}")
-    return int(value)
+def mapped(array: Any) -> np.memmap[Any, Any] | None:
+    """Return the memory-mapped array that an array, or the values of a sparse one, is or is a view of; None if it is in memory."""
+    array = array.data if sp.issparse(array) else array
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array

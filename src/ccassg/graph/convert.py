@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph.checks import Array, check_count, check_features, check_ids, require_finite
+from ccassg.graph.checks import Array, check_features, check_ids, require_finite
 from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
 
@@ -79,7 +79,7 @@ def as_graph(
         graph = _from_graph(data, features, node_ids, directed)
     elif sp.issparse(data):
         graph = _from_adjacency(data, features, node_ids, bool(directed))
-    elif _is_networkx(data):
+    elif hasattr(data, "is_multigraph") and hasattr(data, "nodes"):  # NetworkX
         graph = _from_networkx(data, features, directed)
     elif hasattr(data, "obsp"):
         graph = _from_anndata(data, features, node_ids, bool(directed))
@@ -142,7 +142,9 @@ def _from_edge_index(
         if n_nodes is not None and n_nodes != n:
             raise ValueError(f"n_nodes is {n_nodes}, but features has {n} rows; they must agree")
     elif n_nodes is not None:
-        n = check_count(n_nodes)
+        if not isinstance(n_nodes, (int, np.integer)) or n_nodes < 0:
+            raise ValueError(f"n_nodes must be a non-negative integer, got {n_nodes!r}")
+        n = int(n_nodes)
     elif node_ids is not None:
         n = len(node_ids)
     else:
@@ -263,7 +265,11 @@ def _build(
     if not directed:
         before = matrix.nnz
         reverse = matrix.T.tocsr()
-        matrix = _union(matrix, reverse) if weights is None else matrix.maximum(reverse).tocsr()
+        if weights is None:
+            matrix.data[:] = reverse.data[:] = 1
+            matrix = (matrix + reverse).tocsr()
+        else:
+            matrix = matrix.maximum(reverse).tocsr()
         if n_added := matrix.nnz - before:
             notes.append(f"added the missing reverse of {n_added:,} edges")
     matrix.sort_indices()
@@ -279,16 +285,4 @@ def _build(
         ids=None if node_ids is None else check_ids(node_ids, n),
         directed=directed,
         notes=tuple(notes),
-    )
-
-
-def _union(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    a.data[:] = 1
-    b.data[:] = 1
-    return (a + b).tocsr()
-
-
-def _is_networkx(data: Any) -> bool:
-    return type(data).__module__.split(".")[0] == "networkx" or (
-        hasattr(data, "is_multigraph") and hasattr(data, "nodes")
     )

@@ -37,40 +37,21 @@ class Split:
 
 @dataclass(frozen=True)
 class Card:
-    """The description of a dataset.
-
-    Attributes
-    ----------
-    title, about : str
-        A name for people, and what nodes, edges, features and classes are.
-    source, licence, citation : str
-        Where the files come from, under which licence, and what to cite.
-    split : str
-        What ``Dataset.split(seed)`` gives.
-    n_nodes, n_edges, n_features : int
-        Counts; every edge counts in both directions, without loops or repeats.
-    n_entries : int
-        Feature entries that are not zero.
-    n_unlabelled : int
-        Nodes without a class (``y == -1``).
-    class_names : tuple of str
-        Names of the classes 0 .. n_classes - 1.
-    probe : dict
-        The ``learning_rate`` and ``weight_decay`` that the paper's linear evaluation has on it, if it is one of the paper's.
-    """
+    """The description of a dataset; every edge counts in both directions, without loops or repeats."""
 
     title: str
-    about: str
+    about: str  # what nodes, edges, features and classes are
     source: str
     licence: str
     citation: str
-    split: str
+    split: str  # what ``Dataset.split(seed)`` gives
     n_nodes: int
     n_edges: int
     n_features: int
-    n_entries: int
+    n_entries: int  # of the features, those that are not zero
     class_names: tuple[str, ...]
     n_unlabelled: int = 0
+    # The ``learning_rate`` and ``weight_decay`` of the paper's linear evaluation, if the dataset is one of the paper's.
     probe: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property

@@ -8,33 +8,21 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph.checks import Features
+from ccassg.graph.checks import Features, mapped
 from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
-from ccassg.graph.scaling import Scaling, check_scaling, scale_columns, scale_matrix
+from ccassg.graph.scaling import Scaling, check_scaling, scale_columns
 from ccassg.graph.structural import structural_names
 
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """The features that a model was trained on.
-
-    Attributes
-    ----------
-    n_features : int
-        Number of columns.
-    names : tuple of str, or None
-        One per column; None for a matrix without names.
-    scaling : Scaling, or None
-        How the columns were scaled, if they were.
-    edges : str, or None
-        The fingerprint of the edges that the features were made from, if they were.
-    """
+    """The features that a model was trained on."""
 
     n_features: int
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None  # None for a matrix without names
     scaling: Scaling | None = None
-    edges: str | None = None
+    edges: str | None = None  # the fingerprint of the edges that the features were made from, if they were
 
     @classmethod
     def of(cls, data: Dataset) -> Self:
@@ -122,7 +110,7 @@ class FeatureSpace:
         wanted, found = self.names or (), data.feature_names or ()
         if wanted == found:
             return None
-        if _in_file(data.graph.features):
+        if mapped(data.graph.features) is not None:
             i = next((i for i, pair in enumerate(zip(wanted, found, strict=False)) if pair[0] != pair[1]), None)
             how = f"{len(found)} instead of {len(wanted)}"
             if i is not None:
@@ -143,14 +131,18 @@ class FeatureSpace:
 
     def _scaled(self, features: Any, scaling: Scaling | None, is_named: bool) -> Features:
         """Return unscaled features on the scale of training; ValueError for those that are on another."""
-        if self.scaling is None or scaling is not None or _in_file(features):
+        if self.scaling is None or scaling is not None or mapped(features) is not None:
             raise ValueError(
                 "the features of the graph are not scaled as those of the model; embed the files it was made from"
             )
         if sp.issparse(features) and is_named:
             return _scale_some(features, self.scaling)
+        if sp.issparse(features):
+            raise ValueError(
+                "the matrix of features is sparse, but the features used in training were dense and scaled; save it as .npy"
+            )
         copy: Features = features.copy()
-        scale_matrix("the matrix of features", copy, self.scaling, [])
+        scale_columns(copy, np.array(self.scaling.means), np.array(self.scaling.deviations))
         return copy
 
 
@@ -185,11 +177,3 @@ def _scale_some(features: sp.csr_array, scaling: Scaling) -> sp.csr_array:
     scaled = sp.csr_array(sp.hstack([others, sp.csr_array(numbers)], format="csr")[:, back])
     scaled.sort_indices()
     return scaled
-
-
-def _in_file(features: Any) -> bool:
-    """Whether an array is memory-mapped, or a view of one that is."""
-    array = features.data if sp.issparse(features) else features
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array is not None

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from ccassg.graph.checks import Array, Features
+from ccassg.graph.checks import Array
 
 PIECE_ENTRIES = 2**20
 
@@ -45,35 +44,9 @@ def scale_columns(matrix: Array, means: Array, deviations: Array, piece: int = P
             rows[:] = (rows - means) / divisors
 
 
-def scale_matrix(name: str, matrix: Features, scale: bool | Scaling, notes: list[str]) -> Scaling | None:
-    """Scale a matrix in place, by its own numbers (True) or known ones; sparse ones stay as they are, with a note."""
-    if not scale:
-        return None
-    if sp.issparse(matrix):
-        if isinstance(scale, Scaling):
-            raise ValueError(
-                f"{name} is sparse, but the features used in training were dense and scaled; save it as .npy"
-            )
-        notes.append(f"{name} is sparse and stays as it is; `scale` is for dense columns")
-        return None
-    scaling = scale if isinstance(scale, Scaling) else as_scaling(*means_and_deviations(matrix))
-    require_width(name, scaling, matrix.shape[1])
-    scale_columns(matrix, np.array(scaling.means), np.array(scaling.deviations))
-    return scaling
-
-
 def as_scaling(means: Array, deviations: Array) -> Scaling:
     """Return means and deviations as plain numbers."""
     return Scaling(tuple(means.tolist()), tuple(deviations.tolist()))
-
-
-def require_width(name: str, scaling: Scaling, n_features: int) -> None:
-    """Refuse means of more or fewer columns than there are."""
-    if len(scaling.means) != n_features:
-        raise ValueError(
-            f"{name} has {n_features:,} features, but means and deviations are known for {len(scaling.means):,}; give the "
-            f"columns used in training"
-        )
 
 
 def check_scaling(value: Any, n_features: int | None = None) -> Scaling | None:

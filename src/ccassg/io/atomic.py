@@ -9,27 +9,14 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path to write to; on success it becomes ``path``, on any failure it is removed.
+    """Give a temporary path to write to, an empty file; on success it becomes ``path``, on any failure it is removed.
 
-    Parameters
-    ----------
-    path : path-like
-        The file to make or to replace. Its folder must exist.
-
-    Yields
-    ------
-    Path
-        An empty file in the same folder, for libraries that want a name.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, in one sentence, with the ``errno`` of the cause.
+    OSError if the file cannot be written, in one sentence, with the ``errno`` of the cause.
     """
     target = Path(path)
     if target.exists() and not target.is_file():
@@ -54,24 +41,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "wb", encoding: str | None = None) -> Iterator[IO[Any]]:
-    """Open a file for writing that takes the place of ``path`` only when the block ends without an error.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to make or to replace.
-    mode : {"wb", "w"}
-        Bytes or text; text is UTF-8 with ``\\n`` line ends unless ``encoding`` says otherwise.
-
-    Yields
-    ------
-    file object
-        Open for writing.
-    """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}")
-    text = {} if mode == "wb" else {"encoding": encoding or "utf-8", "newline": "\n"}
+def atomic_write(path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb") -> Iterator[IO[Any]]:
+    """Open a file for bytes or UTF-8 text; it takes the place of ``path`` only when the block ends without an error."""
+    text = {} if mode == "wb" else {"encoding": "utf-8", "newline": "\n"}
     with atomic_path(path) as temporary, open(temporary, mode, **text) as file:  # type: ignore[call-overload]
         yield file
 

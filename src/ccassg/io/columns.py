@@ -117,9 +117,7 @@ def numbers(table: Table, name: str, column: pa.ChunkedArray, role: str) -> Arra
         )
     values = column.cast(pa.float64(), safe=False).to_numpy()
     table.refuse_where(
-        name,
-        ~np.isfinite(values),
-        lambda row: f"{values[row]} is not a finite number; fill or drop such rows",
+        name, ~np.isfinite(values), lambda row: f"{values[row]} is not a finite number; fill or drop such rows"
     )
     return values
 
@@ -135,3 +133,14 @@ def not_a_number(table: Table, name: str, column: pa.ChunkedArray, role: str) ->
                 f"value or leave the column out"
             )
     return ValueError(f"{table}, column {name!r}: {role} are written as text; store them as numbers")
+
+
+def check_weights(table: Table, name: str, weights: Array) -> None:
+    """Refuse negative weights and those beyond 32 bits, with their place."""
+    table.refuse_where(
+        name,
+        (weights < 0) | (weights > np.finfo(np.float32).max),
+        lambda row: (
+            f"{weights[row]:g} cannot be a weight; weights are from 0 to 3e38, so shift, rescale or drop such edges"
+        ),
+    )

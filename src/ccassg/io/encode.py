@@ -36,33 +36,13 @@ def encode_columns(
     text: str = "refuse",
     text_dim: int = TEXT_DIM,
     like: Sequence[str] | None = None,
-    scale: bool | Scaling = False,
+    scale: bool = False,
 ) -> tuple[Features, tuple[str, ...], Scaling | None]:
-    """Turn columns into features.
+    """Turn columns of ``data``, in this order, into features (n, n_features), their names and, if asked for, their scaling.
 
-    Parameters
-    ----------
-    table : Table
-        For messages and notes.
-    data : pyarrow.Table
-        The rows, holding at least ``columns``.
-    columns : sequence of str
-        What to encode, in this order.
-    text : {"refuse", "hash"}
-        What to do with free text: an error with advice, or word counts hashed to ``text_dim`` columns.
-    like : sequence of str
-        Feature names to reproduce; see the module's head.
-    scale : bool or Scaling
-        Bring columns of numbers to mean 0 and standard deviation 1, or to one scale by the numbers of another table,
-        known for each name of ``like``. Categories and text stay as they are.
-
-    Returns
-    -------
-    features : float32 array or CSR array of shape (n, n_features)
-        Sparse if at least three quarters of more than 64 columns are zeros.
-    names : tuple of str
-    scaling : Scaling of each name, or None
-        None unless asked for.
+    Features are sparse if at least three quarters of more than 64 columns are zeros. Free text is refused with advice, or
+    its words are counted and hashed to ``text_dim`` columns. ``like`` are names to reproduce; see the module's head.
+    ``scale`` brings columns of numbers to mean 0 and standard deviation 1; categories and text stay as they are.
     """
     blocks: list[Any] = []
     names: list[str] = []
@@ -90,7 +70,7 @@ def encode_columns(
         blocks.append(block)
         names += made
     _flush(blocks, numeric)
-    used = _scale(table, blocks, names, like, scale) if scale else None
+    used = _scale(blocks, len(names)) if scale else None
     if like is None:
         _note_categories(table, categories)
         if used is None:
@@ -141,12 +121,7 @@ def _numbers(table: Table, name: str, column: pa.ChunkedArray) -> Array:
 
 
 def _strings(
-    table: Table,
-    name: str,
-    column: pa.ChunkedArray,
-    text: str,
-    text_dim: int,
-    wanted: list[str] | None,
+    table: Table, name: str, column: pa.ChunkedArray, text: str, text_dim: int, wanted: list[str] | None
 ) -> tuple[sp.csr_array, list[str]]:
     if wanted and wanted[0].startswith(f"{name}#"):
         return _hash(name, column, 1 + max(int(w.rpartition("#")[2]) for w in wanted))
@@ -250,25 +225,17 @@ def _note_scales(table: Table, sizes: dict[str, float]) -> None:
         )
 
 
-def _scale(
-    table: Table, blocks: list[Any], names: list[str], like: Sequence[str] | None, scale: bool | Scaling
-) -> Scaling:
+def _scale(blocks: list[Any], width: int) -> Scaling:
     """Bring the blocks of numbers to one scale, in place; those of categories and text are sparse and stay."""
-    means, deviations = np.zeros(len(names)), np.ones(len(names))
-    if isinstance(scale, Scaling):
-        known = names if like is None else like
-        scaling.require_width(str(table), scale, len(known))
-        known_numbers = dict(zip(known, zip(*scale, strict=True), strict=True))
-        means, deviations = np.array([known_numbers.get(name, (0.0, 1.0)) for name in names]).reshape(-1, 2).T
+    means, deviations = np.zeros(width), np.ones(width)
     start = 0
     for block in blocks:
         here = slice(start, start + block.shape[1])
         if isinstance(block, np.ndarray):
-            if scale is True:
-                means[here], deviations[here] = scaling.means_and_deviations(block)
+            means[here], deviations[here] = scaling.means_and_deviations(block)
             scaling.scale_columns(block, means[here], deviations[here])
         start = here.stop
-    return scale if isinstance(scale, Scaling) else scaling.as_scaling(means, deviations)
+    return scaling.as_scaling(means, deviations)
 
 
 def _flush(blocks: list[Any], numeric: list[Array]) -> None:

@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from ccassg.graph.scaling import Scaling, scale_matrix
+from ccassg.graph.scaling import as_scaling, means_and_deviations, scale_columns
 from ccassg.io import columns, tables
 from ccassg.io.arrays import MATRIX_SUFFIXES, read_matrix, read_vector
-from ccassg.io.encode import TEXT_DIM, columns_of, encode_columns
-from ccassg.io.files import suffix_of
+from ccassg.io.encode import columns_of, encode_columns
+from ccassg.io.files import READING, Reading, suffix_of
 from ccassg.io.ids import flat, positions, settle, unique_ids
-from ccassg.io.limits import LIMITS, Limits
 from ccassg.io.open_table import open_table
-from ccassg.io.rows import NodeRows
-from ccassg.io.tables import FrameTable, Table, shown
+from ccassg.io.tables import FrameTable, NodeRows, Table, shown
 
 
 def read_nodes(
@@ -27,54 +26,31 @@ def read_nodes(
     label_column: str | int | None = None,
     guess_labels: bool = True,
     text: str = "refuse",
-    text_dim: int = TEXT_DIM,
     like: Sequence[str] | None = None,
-    scale: bool | Scaling = False,
-    header: bool | None = None,
-    encoding: str = "utf-8",
-    limits: Limits = LIMITS,
+    scale: bool = False,
+    reading: Reading = READING,
 ) -> NodeRows:
-    """Read features, and labels if they stand in the same table.
+    """Read features, and labels if they stand in the same table; options as in `read_graph`.
 
-    Parameters
-    ----------
-    source : path-like, frame or Table
-        A table (CSV, TSV, text, Parquet) with one row per node, or a matrix (``.npy``, SciPy ``.npz``).
-    ids : path-like
-        For a matrix: the id of each row, one a line, or a ``.npy``, ``.json`` or table with an id column. Without it rows
-        stand in the order of the nodes 0 .. n - 1.
-    edge_ids : pyarrow.Array
-        The ids the edges name; they tell whether a table's first column holds ids.
-    id_column : str or int
-        By default a column named ``id``, ``node``, ``node_id``, ..., else the first one if ids of edges stand in it.
-    feature_columns : sequence of str or int
-        Which columns are features; by default all but ids and labels.
-    label_column : str or int
-        By default one named ``label``, ``class`` or ``y``, so that a label does not slip in among the features.
-    guess_labels : bool
-        Whether to look for such a column.
-    text, text_dim, like, scale
-        See `encode_columns`; a dense matrix is scaled as columns of numbers are, a sparse one stays as it is.
-    header, encoding
-        Of text files; see `ccassg.io.open_table`.
-
-    Returns
-    -------
-    NodeRows
+    The source is a table with one row per node, or a matrix (``.npy``, SciPy ``.npz``), whose ``ids`` are a file of their own.
+    The ids that the edges name, ``edge_ids``, tell whether a table's first column holds ids. A dense matrix is scaled as
+    columns of numbers are, a sparse one stays as it is.
     """
     if text not in ("refuse", "hash"):
         raise ValueError(f"text must be 'refuse' or 'hash', got {text!r}")
-    if not isinstance(scale, bool | Scaling):
-        raise ValueError(f"scale must be True, False or the `scaling` of another graph, got {scale!r}")
-    if scale is True and like is not None:
-        raise ValueError("scale=True goes by the new nodes' own numbers; give the `scaling` of the graph trained on")
+    if not isinstance(scale, bool):
+        raise ValueError(f"scale must be True or False, got {scale!r}")
+    if scale and like is not None:
+        raise ValueError(
+            "scale=True goes by the new nodes' own numbers; leave it out, the model knows those of training"
+        )
     if tables.is_path(source) and suffix_of(source) in MATRIX_SUFFIXES:
-        return _of_matrix(source, ids, scale, header, encoding, limits)
+        return _of_matrix(source, ids, scale, reading)
     if ids is not None:
         raise ValueError(
             f"{source} is a table and has its ids in a column (`id_column`); an ids file goes with .npy and .npz"
         )
-    table = open_nodes(source, header, encoding, edge_ids, limits)
+    table = open_nodes(source, reading, edge_ids)
     names_id, data = _choose_ids(table, id_column, edge_ids)
     label = columns.label_column(table, label_column, names_id) if guess_labels or label_column is not None else None
     if label is not None and label_column is None:
@@ -86,9 +62,7 @@ def read_nodes(
     features = feature_names = scaling = None
     found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id])
     if chosen or like:
-        features, feature_names, scaling = encode_columns(
-            table, data, chosen, text=text, text_dim=text_dim, like=like, scale=scale
-        )
+        features, feature_names, scaling = encode_columns(table, data, chosen, text=text, like=like, scale=scale)
     return NodeRows(
         name=str(table),
         n_rows=data.num_rows,
@@ -103,39 +77,30 @@ def read_nodes(
     )
 
 
-def open_nodes(
-    source: Any,
-    header: bool | None,
-    encoding: str,
-    known_ids: pa.Array | None = None,
-    limits: Limits = LIMITS,
-) -> Table:
+def open_nodes(source: Any, reading: Reading, known_ids: pa.Array | None = None) -> Table:
     """Open a node table; a first line that begins with a known id holds no column names."""
-    table = open_table(
-        source,
-        known_names=columns.NODE_NAMES,
-        header=header,
-        encoding=encoding,
-        what="the node table",
-        limits=limits,
-    )
+    table = open_table(source, reading, known_names=columns.NODE_NAMES, what="the node table")
     if not table.unsure_header or known_ids is None or pa.types.is_integer(known_ids.type):
         return table
     if positions(pa.array(table.names[:1], known_ids.type), known_ids)[0] >= 0:
-        return open_table(source, header=False, encoding=encoding, limits=limits)
+        return open_table(source, reading._replace(header=False))
     return table
 
 
-def _of_matrix(
-    source: Any, ids: Any, scale: bool | Scaling, header: bool | None, encoding: str, limits: Limits
-) -> NodeRows:
-    matrix = read_matrix(source, limits)
+def _of_matrix(source: Any, ids: Any, scale: bool, reading: Reading) -> NodeRows:
+    matrix = read_matrix(source, reading.limits)
     notes: list[str] = []
-    scaling = scale_matrix(str(source), matrix, scale, notes)
+    scaling = None
+    if scale and isinstance(matrix, np.ndarray):
+        means, deviations = means_and_deviations(matrix)
+        scale_columns(matrix, means, deviations)
+        scaling = as_scaling(means, deviations)
+    elif scale:
+        notes.append(f"{source} is sparse and stays as it is; `scale` is for dense columns")
     n_rows = int(matrix.shape[0])
     names, from_text = None, False
     if ids is not None:
-        names, from_text = _read_ids(ids, header, encoding, limits)
+        names, from_text = _read_ids(ids, reading)
         if len(names) != n_rows:
             raise ValueError(
                 f"{ids} has {len(names):,} ids, but {source} has {n_rows:,} rows; give one id for each row"
@@ -143,13 +108,13 @@ def _of_matrix(
     return NodeRows(str(source), n_rows, names, from_text, features=matrix, scaling=scaling, notes=notes)
 
 
-def _read_ids(source: Any, header: bool | None, encoding: str, limits: Limits) -> tuple[pa.ChunkedArray, bool]:
+def _read_ids(source: Any, reading: Reading) -> tuple[pa.ChunkedArray, bool]:
     """Read a file of ids, all different; also whether they came from text."""
     vector = read_vector(source) if tables.is_path(source) else None
     if vector is not None:
         table: Table = FrameTable(pa.table({"id": vector}), str(source))
     else:
-        table = open_nodes(source, header, encoding, limits=limits)
+        table = open_nodes(source, reading)
     name = columns.id_column(table) or table.names[0]
     data = table.read([name], as_text=[name])
     return unique_ids(table, name, data[name]), table.is_text
@@ -186,10 +151,7 @@ def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedA
 
 
 def _feature_columns(
-    table: Table,
-    chosen: Sequence[str | int] | None,
-    like: Sequence[str] | None,
-    others: Sequence[str | None],
+    table: Table, chosen: Sequence[str | int] | None, like: Sequence[str] | None, others: Sequence[str | None]
 ) -> list[str]:
     """Return the columns to encode: those the user named, those that ``like`` came from, or all but ids and labels."""
     if chosen is None:

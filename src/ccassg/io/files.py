@@ -1,18 +1,20 @@
 """Open files nobody vouches for: what they are by content, gzip within the limits, errors in one sentence.
 
-Nothing here or above it ever loads a pickle.
+Nothing here or above it ever loads a pickle. Before a reader takes memory for what a file says of itself (a shape, a number
+of rows, what a compressed stream becomes), it asks `Limits.budget`. Real files stay far below, bombs far above. Every reader
+takes ``limits``, so that a caller may draw them tighter.
 """
 
 import gzip
+import hashlib
 import io
 import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeAlias
-
-from ccassg.io.limits import LIMITS, Limits
+from typing import IO, Any, NamedTuple, TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -33,6 +35,46 @@ MAGIC = {
     b"\xfd7zXZ": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a file that nobody vouches for may claim and grow to before it is believed."""
+
+    growth: int = 200  # how many times its size a file may become when it is decompressed or decoded
+    growth_floor: int = 256 * 2**20  # how many bytes any file may become, however small it is
+    free_rows: int = 1_000_000  # rows without content take no room in a file; so many are taken on faith
+    columns: int = 20_000
+    first_row: int = 1 << 22  # bytes within which the first row of a text table must end
+    line: int = 1 << 23  # bytes of a line of whitespace text; one row must fit a block of the parser
+    piece: int = 1 << 25  # bytes of whitespace text parsed at a time
+    depth: int = 64  # of nested XML elements
+
+    def budget(self, path: PathLike) -> int:
+        """Return how many bytes the content of a file may take in memory."""
+        return max(self.growth_floor, self.growth * os.path.getsize(path))
+
+    def require_budget(self, path: PathLike, n_bytes: int, how: str, way_out: str) -> None:
+        """Refuse a file that has grown beyond its budget while it was read."""
+        if n_bytes > self.budget(path):
+            raise ValueError(
+                f"{path} grows beyond {self.budget(path):,} bytes when {how}, {self.growth} times its size; if you "
+                f"trust it, {way_out}"
+            )
+
+
+LIMITS = Limits()
+
+
+class Reading(NamedTuple):
+    """How a table is read: whether text begins with column names (None: guessed), its encoding, and the bounds of all readers."""
+
+    header: bool | None = None
+    encoding: str = "utf-8"
+    limits: Limits = LIMITS
+
+
+READING = Reading()
 
 
 def check_file(path: PathLike) -> Path:
@@ -73,11 +115,9 @@ def content_kind(path: PathLike) -> str:
 def require_kind(path: PathLike, expected: str) -> None:
     """Refuse a file whose content is not what its suffix promised."""
     kind = content_kind(path)
-    if kind == expected:
-        return
-    if expected == "text":
-        raise ValueError(f"{path} is not a text table: its content is {kind}; give it the suffix of what it is")
-    raise ValueError(f"{path} is not a {expected} file: its content is {kind}; give it the suffix of what it is")
+    if kind != expected:
+        promised = "text table" if expected == "text" else f"{expected} file"
+        raise ValueError(f"{path} is not a {promised}: its content is {kind}; give it the suffix of what it is")
 
 
 def open_bytes(path: PathLike, limits: Limits = LIMITS) -> IO[bytes]:
@@ -98,6 +138,12 @@ def read_head(path: PathLike, n_bytes: int) -> bytes:
     """Read the first bytes, after gunzip."""
     with open_bytes(path) as file:
         return file.read(n_bytes)
+
+
+def sha256(path: PathLike) -> str:
+    """Return the hash of a file's content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -11,33 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array
-from ccassg.io.columns import WEIGHT
-from ccassg.io.files import PathLike, check_file, one_sentence, open_bytes, require_kind
+from ccassg.io.columns import WEIGHT, check_weights
+from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind
 from ccassg.io.ids import as_ids, unique_ids
-from ccassg.io.limits import LIMITS, Limits
-from ccassg.io.rows import EdgeRows, check_weights
-from ccassg.io.tables import FrameTable, listed, shown
+from ccassg.io.tables import EdgeRows, FrameTable, listed, shown
 
 NUMERIC = {"boolean", "int", "long", "float", "double"}
 BOOLEAN = {"true": 1.0, "false": 0.0}
 
 
 def read_graphml(path: PathLike, weight: str | int | None = None, limits: Limits = LIMITS) -> EdgeRows:
-    """Read the edges of a GraphML file and what it says about its nodes.
+    """Read the edges of a GraphML file, which may be gzipped, and what it says about its nodes.
 
     A file with a document type is refused, since that is where entities that grow or reach for other files are declared.
-
-    Parameters
-    ----------
-    path : path-like
-        May be gzipped.
-    weight : str
-        The name of an edge attribute; by default ``weight``, ``weights``, ``w`` or ``edge_weight``, if there is one.
-
-    Returns
-    -------
-    EdgeRows
-        Its ``nodes`` hold the attributes, if there are any.
     """
     file = check_file(path)
     require_kind(file, "XML")

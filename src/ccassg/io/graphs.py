@@ -9,17 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array, Dataset, Features, Graph, as_graph
-from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
 from ccassg.io.arrays import MATRIX_SUFFIXES
 from ccassg.io.edges import read_edges
-from ccassg.io.encode import TEXT_DIM
 from ccassg.io.features import read_nodes
-from ccassg.io.files import suffix_of
+from ccassg.io.files import Reading, suffix_of
 from ccassg.io.ids import flat, number_ids, positions, settle, to_numpy
 from ccassg.io.labels import encode_labels, read_labels
-from ccassg.io.rows import EdgeRows, NodeRows
+from ccassg.io.tables import EdgeRows, NodeRows
 
 EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
 NODE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, *MATRIX_SUFFIXES)
@@ -40,11 +38,9 @@ def read_graph(
     label_column: str | int | None = None,
     directed: bool = False,
     text: str = "refuse",
-    text_dim: int = TEXT_DIM,
     like: Sequence[str] | None = None,
-    scale: bool | Scaling = False,
+    scale: bool = False,
     n_components: int = 32,
-    seed: int = 0,
     header: bool | None = None,
     encoding: str = "utf-8",
 ) -> Dataset:
@@ -69,14 +65,14 @@ def read_graph(
     directed : bool
         Keep directions; by default every edge gets its reverse.
     text : {"refuse", "hash"}
-        What to do with free text among the features; ``text_dim`` is the number of hashed columns.
+        What to do with free text among the features: an error with advice, or its words counted and hashed.
     like : sequence of str
         The ``feature_names`` of the graph a model was trained on: those of new nodes are matched with them.
-    scale : bool or Scaling
-        Bring every numeric column to mean 0 and standard deviation 1 over the nodes, a constant one to 0; or the
-        ``scaling`` of the graph a model was trained on, for the same numbers. Categories, hashed text, sparse
-        matrices and features made from the edges stay as they are.
-    n_components, seed : int
+    scale : bool
+        Bring every numeric column to mean 0 and standard deviation 1 over the nodes, a constant one to 0. Categories,
+        hashed text, sparse matrices and features made from the edges stay as they are. A model brings new nodes to the
+        scale of those it was trained on.
+    n_components : int
         For `structural_features`.
     header, encoding
         Of text files: whether they begin with column names (guessed by default), and their encoding.
@@ -108,8 +104,11 @@ def read_graph(
     like = None if like is None else tuple(like)
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
-    found = read_edges(edges, source=source, target=target, weight=weight, header=header, encoding=encoding)
-    edge_ids, codes = _number_edges(found)
+    reading = Reading(header, encoding)
+    found = read_edges(edges, source=source, target=target, weight=weight, reading=reading)
+    # The ids that edges name, and the edges as positions among them, shape (2, n_edges).
+    edge_ids, codes = number_ids(settle([found.source, found.target], [found.from_text] * 2))
+    codes = codes.reshape(2, -1)
     notes = list(found.notes)
     nodes = None
     own = features if features is not None else found.nodes
@@ -123,11 +122,9 @@ def read_graph(
             label_column=label_column if labels is None else None,
             guess_labels=labels is None,
             text=text,
-            text_dim=text_dim,
             like=like,
             scale=scale,
-            header=header,
-            encoding=encoding,
+            reading=reading,
         )
         notes += nodes.notes
     node_ids, place = _match_nodes(found, edge_ids, codes, nodes)
@@ -138,7 +135,7 @@ def read_graph(
     notes += graph.notes
     feature_names = None if nodes is None else nodes.feature_names
     if graph.features is None:
-        graph = graph.with_features(structural_features(graph, n_components=n_components, seed=seed))
+        graph = graph.with_features(structural_features(graph, n_components=n_components))
         feature_names = structural_names(graph.n_features)
         notes.append(
             f"no features were given: made {graph.n_features} from the edges (degree, clustering, core number, PageRank and "
@@ -153,8 +150,7 @@ def read_graph(
             node_ids=node_ids,
             id_column=id_column if features is None else None,
             label_column=label_column,
-            header=header,
-            encoding=encoding,
+            reading=reading,
         )
         notes += table.notes
         y, class_names = _match_labels(table, node_ids, found.from_text, notes)
@@ -188,13 +184,6 @@ def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path |
         if fitting:
             return fitting[0]
     return None
-
-
-def _number_edges(edges: EdgeRows) -> tuple[pa.Array, Array]:
-    """Return the ids that edges name, and the edges as positions among them, shape (2, n_edges)."""
-    columns = settle([edges.source, edges.target], [edges.from_text] * 2)
-    ids, codes = number_ids(columns)
-    return ids, codes.reshape(2, -1)
 
 
 def _match_nodes(

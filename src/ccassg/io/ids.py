@@ -64,19 +64,9 @@ def settle(columns: Sequence[pa.ChunkedArray], from_text: Sequence[bool]) -> lis
 
 
 def number_ids(columns: Sequence[pa.ChunkedArray]) -> tuple[pa.Array, Array]:
-    """Number the ids of several columns together.
+    """Return the different ids of several settled columns in increasing order, and the position among them of every entry.
 
-    Parameters
-    ----------
-    columns : sequence of pyarrow.ChunkedArray
-        All of integers or all of strings, as `settle` gives them.
-
-    Returns
-    -------
-    ids : pyarrow.Array of shape (n,)
-        The different ids in increasing order.
-    codes : int64 array
-        The positions in ``ids`` of all entries, column after column.
+    Positions come column after column. The columns are all of integers or all of strings, as `settle` gives them.
     """
     merged = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
     if not len(merged):

@@ -1,20 +1,24 @@
 """Read labels, a column of the node table or a file of their own, and number the classes; -1 where there is none."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ccassg.graph import Array
 from ccassg.io import columns, tables
 from ccassg.io.arrays import read_vector
+from ccassg.io.embeddings import read_embeddings
 from ccassg.io.encode import distinct_values
 from ccassg.io.features import open_nodes
+from ccassg.io.files import READING, Reading
 from ccassg.io.ids import unique_ids
-from ccassg.io.limits import LIMITS, Limits
-from ccassg.io.rows import NodeRows
-from ccassg.io.tables import FrameTable
+from ccassg.io.tables import FrameTable, NodeRows
 
+# What a run's folder calls its files.
+EMBEDDING, NODES = "embedding.parquet", "nodes.parquet"
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})
 
 
@@ -24,16 +28,14 @@ def read_labels(
     node_ids: pa.Array | None = None,
     id_column: str | int | None = None,
     label_column: str | int | None = None,
-    header: bool | None = None,
-    encoding: str = "utf-8",
-    limits: Limits = LIMITS,
+    reading: Reading = READING,
 ) -> NodeRows:
     """Read a file of labels: a table with ids and labels, or one label per node in order (one column, or ``.npy``)."""
     vector = read_vector(source) if tables.is_path(source) else None
     if vector is not None:
         place = FrameTable(pa.table({"label": vector}), str(source)), "label"
         return NodeRows(str(source), len(vector), None, labels=pa.chunked_array([vector]), label_place=place)
-    table = open_nodes(source, header, encoding, node_ids, limits)
+    table = open_nodes(source, reading, node_ids)
     names_id = columns.id_column(table, id_column)
     label = columns.label_column(table, label_column, names_id)
     rest = [name for name in table.names if name != names_id]
@@ -60,15 +62,7 @@ def read_labels(
 
 
 def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
-    """Number the classes.
-
-    Returns
-    -------
-    y : int64 array of shape (n_rows,)
-        -1 where there is no label (an empty cell, NaN, or the number -1).
-    class_names : tuple of str
-        In increasing order, of numbers or of text.
-    """
+    """Return the class of each row, -1 where it has none (an empty cell, NaN, the number -1), and the classes in increasing order."""
     assert nodes.labels is not None
     assert nodes.label_place is not None
     table, name = nodes.label_place
@@ -88,6 +82,43 @@ def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
     if not classes:
         raise ValueError(f"{table}, column {name!r}: no row has a label; check `label_column`")
     return codes, tuple(classes)
+
+
+def read_labelled(
+    path: Path, labels: Path | None = None, *, id_column: str | None = None, label_column: str | None = None
+) -> tuple[Array, Array, Array | None, tuple[str, ...] | None]:
+    """Read embeddings, ids, classes and class names of an embedding file or a run's folder.
+
+    Labels come from the file ``labels``, else from the run itself, else there are none.
+    """
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file or folder; ccassg fit and ccassg embed write embeddings")
+    z, ids = read_embeddings(path / EMBEDDING if path.is_dir() else path)
+    if labels is None:
+        labels = path / NODES
+        if not path.is_dir() or not labels.exists() or "label" not in pq.read_schema(labels).names:
+            return z, ids, None, None
+        id_column, label_column = "id", "label"
+    table = read_labels(labels, node_ids=pa.array(ids.tolist()), id_column=id_column, label_column=label_column)
+    y, names = encode_labels(table)
+    if table.ids is None:
+        if len(y) != len(z):
+            raise ValueError(f"{labels} has {len(y):,} labels without ids, but {path} has {len(z):,} nodes")
+        return z, ids, y, names
+    place = {str(name): i for i, name in enumerate(table.ids.to_pylist())}
+    rows = np.array([place.get(str(name), -1) for name in ids.tolist()])
+    if (rows < 0).all():
+        raise ValueError(f"{labels} names none of the nodes in {path}; its ids are like {next(iter(place), None)!r}")
+    return z, ids, np.where(rows >= 0, y[rows], -1), names
+
+
+def find_id(ids: Array, name: str) -> int:
+    """Return the position of a node by its id, written as text."""
+    found = np.flatnonzero(ids.astype(str) == name)
+    if len(found) == 0:
+        example = ", ".join(str(i) for i in ids[:3].tolist())
+        raise ValueError(f"there is no node {name!r}; ids look like {example}")
+    return int(found[0])
 
 
 def _sorted_classes(values: set[str]) -> list[str]:

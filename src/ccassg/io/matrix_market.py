@@ -10,26 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array
-from ccassg.io.files import PathLike, check_file, one_sentence, open_bytes, require_kind
-from ccassg.io.limits import LIMITS, Limits
-from ccassg.io.rows import EdgeRows
+from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind
+from ccassg.io.tables import EdgeRows
 from ccassg.io.text import parse_blanks, squeeze
 
 
 def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
-    """Read a square sparse matrix; row ``i`` points to column ``j``.
+    """Read a square sparse matrix (real, integer or pattern; perhaps gzipped); row ``i`` points to column ``j``.
 
     Nodes are numbered from 0 in the order of the rows, as SciPy would (the file itself counts from 1), so features
     in a ``.npy`` or ``.npz`` match row by row.
-
-    Parameters
-    ----------
-    path : path-like
-        Coordinate format, real, integer or pattern; may be gzipped.
-
-    Returns
-    -------
-    EdgeRows
     """
     file = check_file(path)
     require_kind(file, "Matrix Market")

@@ -5,39 +5,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from ccassg.io.files import check_file, one_sentence, suffix_of
-from ccassg.io.limits import LIMITS, Limits
+from ccassg.io.files import READING, Reading, check_file, one_sentence, suffix_of
 from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table
 from ccassg.io.text import TextTable
 
 
 def open_table(
-    source: Any,
-    *,
-    known_names: Collection[str] = (),
-    header: bool | None = None,
-    encoding: str = "utf-8",
-    what: str = "the table",
-    limits: Limits = LIMITS,
+    source: Any, reading: Reading = READING, *, known_names: Collection[str] = (), what: str = "the table"
 ) -> Table:
-    """Open a file by its suffix, or take a pandas or Polars frame or a pyarrow table.
+    """Open a file by its suffix (CSV, TSV, whitespace text, gzipped or not, Parquet), or take a frame or pyarrow table.
 
-    Parameters
-    ----------
-    source : path-like, pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or Table
-        CSV, TSV, whitespace text (each may be gzipped) or Parquet.
-    known_names : collection of str
-        Lower-case column names that mark a first line as a header.
-    header : bool
-        Whether a text file begins with column names; by default that is guessed.
-    encoding : str
-        Of text files.
-    what : str
-        How messages name a frame.
-
-    Returns
-    -------
-    Table
+    A first line with one of the (lower-case) ``known_names`` is a header, if nothing is told of one; messages call a
+    frame ``what``.
     """
     if isinstance(source, Table):
         return source
@@ -47,13 +26,13 @@ def open_table(
     path = check_file(source)
     suffix = suffix_of(path)
     if suffix in PARQUET_SUFFIXES:
-        return ParquetTable(path, limits)
+        return ParquetTable(path, reading.limits)
     if suffix not in TEXT_SUFFIXES:
         raise ValueError(
             f"{path}: no reader for the suffix {suffix!r}; tables are {', '.join(TEXT_SUFFIXES[:4])} (or these with .gz) "
             f"and {', '.join(PARQUET_SUFFIXES)}, so save the file as one of these"
         )
-    return TextTable(path, header, encoding, known_names, limits)
+    return TextTable(path, reading, known_names)
 
 
 def _frame_to_arrow(source: Any, what: str) -> pa.Table | None:

@@ -22,8 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg.graph import Array, Dataset, Features, Graph
-from ccassg.graph.scaling import Scaling, check_scaling
-from ccassg.io.files import first_line
+from ccassg.graph.checks import mapped
+from ccassg.graph.scaling import check_scaling
+from ccassg.io.files import first_line, sha256
 
 FORMAT, VERSION = "ccassg graph store", 1
 MANIFEST = "manifest.json"
@@ -114,10 +115,9 @@ def release(array: Any) -> None:
     private copy (mode "c") stays as it is: what was changed in it is nowhere else.
     """
     for part in (array.data, array.indices) if sp.issparse(array) else (array,):
-        mapped = _mapped(part)
-        if mapped is None or (mapped.mode == "c" and _store_of(mapped) is None):
+        base: Any = mapped(part)
+        if base is None or (base.mode == "c" and _store_of(base) is None):
             continue
-        base: Any = mapped
         while base is not None and not isinstance(base, mmap.mmap):
             base = getattr(base, "base", None)
         if base is not None and hasattr(mmap, "MADV_DONTNEED"):
@@ -126,19 +126,12 @@ def release(array: Any) -> None:
 
 def location(graph: Graph) -> Path | None:
     """Return the folder of the store that a graph was opened from, or None."""
-    mapped = _mapped(graph.indices)
-    return None if mapped is None else _store_of(mapped)
+    array = mapped(graph.indices)
+    return None if array is None else _store_of(array)
 
 
-def _mapped(array: Any) -> np.memmap[Any, Any] | None:
-    """Return the memory-mapped array that an array is, or is a view of."""
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array
-
-
-def _store_of(mapped: np.memmap[Any, Any]) -> Path | None:
-    folder = None if mapped.filename is None else Path(mapped.filename).parent
+def _store_of(array: np.memmap[Any, Any]) -> Path | None:
+    folder = None if array.filename is None else Path(array.filename).parent
     return folder if folder is not None and is_store(folder) else None
 
 
@@ -179,7 +172,10 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             raise ValueError(f"{file}: the parts do not cover the {counts[0]} nodes")
         if not all(_is_names(manifest[key]) for key in ("class_names", "feature_names")):
             raise ValueError(f"{file}: class_names and feature_names must be lists of strings or null")
-        manifest["scaling"] = _checked_scaling(file, manifest)
+        try:
+            manifest["scaling"] = check_scaling(manifest.get("scaling"), manifest["n_features"])
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
         missing = {"indptr", "indices"} - set(manifest["arrays"])
         if missing or not isinstance(manifest["directed"], bool) or not isinstance(manifest["notes"], list):
             raise ValueError(f"{file} lacks {', '.join(sorted(missing)) or 'directed or notes'}")
@@ -200,7 +196,7 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) ->
         raise ValueError(
             f"{file} has {size} bytes instead of {entry['bytes']}; it was cut off or altered, convert again"
         )
-    if verify and _file_hash(file) != entry["sha256"]:
+    if verify and sha256(file) != entry["sha256"]:
         raise ValueError(f"{file} was altered: its hash differs from the manifest's; convert the graph again")
     shape = tuple(entry["shape"])
     try:
@@ -256,17 +252,5 @@ def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Arr
             release(values)
 
 
-def _checked_scaling(file: Path, manifest: dict[str, Any]) -> Scaling | None:
-    try:
-        return check_scaling(manifest.get("scaling"), manifest["n_features"])
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
-
-
 def _is_names(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
-
-
-def _file_hash(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

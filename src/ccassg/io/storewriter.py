@@ -48,19 +48,16 @@ def write_store(
     with StoreWriter(path, overwrite=overwrite) as writer:
         n = graph.n_nodes
         order, bounds = None, [0, n]
-        ids = graph.ids
         if parts is not None:
             order = np.argsort(parts, kind="stable")
             bounds = [0, *np.cumsum(np.bincount(parts)).tolist()]
-            ids = order if ids is None else ids[order]
         writer.add_adjacency(graph, order)
         if graph.features is not None:
             writer.add_features(graph.features, order)
-        if ids is not None:
-            writer.add("ids", _plain_ids(ids))
+        if graph.ids is not None or order is not None:
+            writer.add("ids", _plain_ids(graph.node_ids), order)
         if data.y is not None:
-            labels = _check_labels(data.y, n)
-            writer.add("labels", labels if order is None else labels[order])
+            writer.add("labels", _check_labels(data.y, n), order)
         writer.finish(
             n,
             graph.n_edges,
@@ -104,11 +101,12 @@ class StoreWriter:
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def add(self, name: str, array: Array) -> None:
-        """Write one array."""
+    def add(self, name: str, array: Array, order: Array | None = None) -> None:
+        """Write one array, its rows in the given order."""
         array = np.asarray(array)
-        rows = max(1, CHUNK_BYTES // max(1, array.itemsize * int(np.prod(array.shape[1:]))))
-        pieces = (array[start : start + rows] for start in range(0, len(array), rows))
+        step = max(1, CHUNK_BYTES // max(1, array.itemsize * int(np.prod(array.shape[1:]))))
+        chunks = (slice(start, start + step) for start in range(0, len(array), step))
+        pieces = (array[rows if order is None else order[rows]] for rows in chunks)
         self.add_pieces(name, array.dtype, array.shape, pieces)
 
     def add_pieces(self, name: str, dtype: Any, shape: tuple[int, ...], pieces: Iterator[Array]) -> None:
@@ -161,10 +159,7 @@ class StoreWriter:
     def add_features(self, features: Features, order: Array | None = None) -> None:
         """Write dense or sparse features, their rows in the given order."""
         if isinstance(features, np.ndarray):
-            step = max(1, CHUNK_BYTES // (4 * features.shape[1]))
-            chunks = (slice(start, start + step) for start in range(0, len(features), step))
-            rows = (features[rows if order is None else order[rows]] for rows in chunks)
-            self.add_pieces("features", np.float32, features.shape, rows)
+            self.add("features", features, order)
             return
         # SciPy wants both index arrays of one type, and would copy the larger one into memory otherwise.
         index = np.int32 if max(features.nnz, *features.shape) < 2**31 else np.int64

@@ -1,16 +1,21 @@
-"""Tables behind one small interface: `Table`, of a Parquet file, of a frame in memory, or of text (`ccassg.io.text`)."""
+"""Tables behind one small interface, and what the readers make of them: edges and nodes under the user's ids.
+
+A `Table` is of a Parquet file, of a frame in memory, or of text (`ccassg.io.text`).
+"""
 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ccassg.io.files import PathLike, check_file, one_sentence, require_kind
-from ccassg.io.limits import LIMITS, Limits
+from ccassg.graph import Array, Features
+from ccassg.graph.scaling import Scaling
+from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, require_kind
 
 BATCH_ROWS = 1 << 20
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".el", ".ids", "")
@@ -18,28 +23,14 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
 class Table(ABC):
-    """Rows under named columns, read on demand.
+    """Rows under named columns, which are known before any row is read; messages begin with its name."""
 
-    Attributes
-    ----------
-    name : str
-        The file, or what it stands for; messages begin with it.
-    names : tuple of str
-        The columns, known before any row is read.
-    is_text : bool
-        Whether cells were written as text, so that digits may mean integers.
-    unsure_header : bool
-        Whether the first line was taken as names for want of a better guess.
-    notes : list of str
-        What was guessed or left out.
-    """
-
-    is_text = False
-    unsure_header = False
+    is_text = False  # whether cells were written as text, so that digits may mean integers
+    unsure_header = False  # whether the first line was taken as names for want of a better guess
 
     def __init__(self, name: str, names: Sequence[str], limits: Limits = LIMITS) -> None:
         self.name, self.names = name, tuple(names)
-        self.notes: list[str] = []
+        self.notes: list[str] = []  # what was guessed or left out
         if not names:
             raise ValueError(f"{name} has no columns")
         if len(names) > limits.columns:
@@ -118,6 +109,38 @@ class FrameTable(Table):
     def place(self, row: int) -> str:
         """Return the number of the row, from 0 as ``iloc`` counts."""
         return f"row {row} (counted from 0)"
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeRows:
+    """Edges under the user's ids, integers or strings, not yet numbered."""
+
+    name: str  # the file, for messages
+    source: pa.ChunkedArray
+    target: pa.ChunkedArray
+    weights: Array | None = None
+    from_text: bool = False  # whether ids were read as text, so that digits may mean integers
+    directed: bool | None = None  # what the file itself says
+    node_ids: pa.ChunkedArray | None = None  # all nodes, if the file lists them; some may have no edge
+    nodes: Table | None = None  # what the file says about its nodes (GraphML), with the column ``id``
+    table: Table | None = None  # where the edges stand, row by row, for messages
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """Rows of a node table or matrix, under the user's ids."""
+
+    name: str  # the file, for messages
+    n_rows: int
+    ids: pa.ChunkedArray | None  # None: rows stand in the order of the nodes 0 .. n - 1
+    from_text: bool = False
+    features: Features | None = None
+    feature_names: tuple[str, ...] | None = None  # None for matrices, whose columns have no names
+    scaling: Scaling | None = None
+    labels: pa.ChunkedArray | None = None  # as written; see `encode_labels`
+    label_place: tuple[Table, str] | None = None  # where the labels stand, for messages
+    notes: list[str] = field(default_factory=list)
 
 
 def is_path(source: Any) -> bool:

@@ -8,13 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ccassg.io.files import PathLike, check_file, is_gzip, one_sentence, open_bytes, read_head, require_kind, suffix_of
-from ccassg.io.limits import LIMITS, Limits
+from ccassg.io.files import Reading, check_file, is_gzip, one_sentence, open_bytes, read_head, require_kind, suffix_of
 from ccassg.io.tables import Table
 
 BLOCK_BYTES = 1 << 24
@@ -23,34 +23,19 @@ BLOCK_BYTES = 1 << 24
 class TextTable(Table):
     """A text table on disk, its layout known and its rows not yet read.
 
-    Attributes
-    ----------
-    delimiter : str
-        One character; a blank stands for any run of blanks and tabs.
-    has_header : bool
-        Whether the first line that is not a comment holds the names; else they are ``column 1``, ``column 2``, ...
-    n_skipped : int
-        Comment and blank lines before it.
-    quoted : bool
-        Whether double quotes enclose cells; in whitespace text only if the first line has some.
+    A blank as delimiter stands for any run of blanks and tabs. Without a header columns are ``column 1``, ``column 2``, ...
     """
 
     is_text = True
 
-    def __init__(
-        self,
-        path: PathLike,
-        header: bool | None = None,
-        encoding: str = "utf-8",
-        known_names: Collection[str] = (),
-        limits: Limits = LIMITS,
-    ) -> None:
-        self.path, self.limits = check_file(path), limits
+    def __init__(self, path: Path, reading: Reading, known_names: Collection[str] = ()) -> None:
+        self.path, self.limits, header = check_file(path), reading.limits, reading.header
         require_kind(self.path, "text")
-        self.encoding = _check_encoding(encoding)
+        self.encoding = _check_encoding(reading.encoding)
         with one_sentence(self.path):
             self.n_skipped, first = self._first_row()
             self.delimiter = _guess_delimiter(first, suffix_of(self.path))
+            # In whitespace text quotes enclose cells only if the first line has some.
             self.quoted = self.delimiter != " " or '"' in first
             cells = _split(first, self.delimiter)
             words = self.delimiter != " " and not any(_is_number(cell) for cell in cells)
@@ -59,7 +44,7 @@ class TextTable(Table):
             name, count = Counter(names).most_common(1)[0]
             if count > 1:
                 raise ValueError(f"{path}: column {name!r} appears {count} times in the header; rename all but one")
-            super().__init__(str(self.path), names, limits)
+            super().__init__(str(self.path), names, self.limits)
         self.unsure_header = header is None and self.has_header and not _looks_named(names, known_names)
         if self.unsure_header:
             first = self.delimiter.join(names[:4])

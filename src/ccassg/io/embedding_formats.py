@@ -1,0 +1,218 @@
+"""Embedding files of every format, its reader beside its writer.
+
+Writers take some rows at a time: the matrix may lie in a file larger than memory.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from ccassg.graph import Array
+from ccassg.io import columns, tables
+from ccassg.io.arrays import read_npy, read_vector
+from ccassg.io.atomic import atomic_path, atomic_write
+from ccassg.io.encode import encode_columns
+from ccassg.io.files import Limits, Reading, require_kind, sha256, suffix_of
+from ccassg.io.ids import flat, settle, to_numpy, unique_ids
+from ccassg.io.open_table import open_table
+from ccassg.io.store import release
+from ccassg.io.text import parse_blanks
+
+OBSM_KEY = "X_ccassg"
+
+
+def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
+    table = open_table(path, Reading(limits=limits), known_names=columns.NODE_NAMES)
+    name = columns.id_column(table) or table.names[0]
+    if len(table.names) < 2:
+        raise ValueError(f"{path} has a column of ids ({name!r}) but no numbers")
+    return _rows_of(table, table.read(table.names, as_text=[name]), name)
+
+
+def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array, Array]:
+    """Return the numbers of all columns but one, and the ids in that one."""
+    ids = settle([unique_ids(table, id_column, data[id_column])], [table.is_text])[0]
+    names = [name for name in table.names if name != id_column]
+    for name in names:
+        if tables.is_string(data[name].type):  # categories are features, not embeddings
+            raise columns.not_a_number(table, name, data[name], "an embedding")
+    z, _, _ = encode_columns(table, data, names)
+    return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
+
+
+def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+    """Write columns ``id``, ``e0``, ``e1``, ... as CSV or as Parquet, there with a row group per block."""
+    schema = pa.schema([("id", ids.type), *((f"e{i}", pa.float32()) for i in range(z.shape[1]))])
+    # Embeddings are noise to a dictionary and to a compressor: plain pages are smaller and faster.
+    plain = {"use_dictionary": False, "compression": "none"}
+    with atomic_path(path) as temporary:
+        is_csv = suffix_of(path) == ".csv"
+        with pacsv.CSVWriter(temporary, schema) if is_csv else pq.ParquetWriter(temporary, schema, **plain) as writer:
+            for rows, names in _blocks(z, ids, block_bytes):
+                writer.write_table(_as_table(rows, names))
+
+
+def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
+    z = read_npy(path)
+    if z.ndim != 2 or z.dtype.kind not in "iuf":
+        raise ValueError(f"{path}: expected a matrix of numbers, got shape {z.shape} of {z.dtype}")
+    beside = ids_path(path)
+    if not beside.exists():
+        return z.astype(np.float32), np.arange(len(z))
+    ids = read_vector(beside)
+    content = json.loads(beside.read_text(encoding="utf-8"))
+    promised = content.get("embeddings_sha256") if isinstance(content, dict) else None
+    if promised is not None and promised != sha256(path):
+        raise ValueError(f"{path} and {beside.name} are not of one writing; write the embeddings again")
+    if ids is None or len(ids) != len(z):
+        raise ValueError(f"{path} has {len(z):,} rows, but {beside.name} {len(ids or ()):,} ids; write them again")
+    return z.astype(np.float32), to_numpy(ids)
+
+
+def _write_npy(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+    """Write the matrix, and the ids beside it."""
+    with atomic_path(path) as temporary:
+        with open(temporary, "wb") as file:
+            header = {"descr": np.dtype(np.float32).str, "fortran_order": False, "shape": z.shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for rows, _ in _blocks(z, ids, block_bytes):
+                rows.tofile(file)
+        # The ids carry the hash of their matrix: a crash between the two renames is noticed when reading.
+        with atomic_write(ids_path(path), "w") as file:
+            file.write(f'{{\n"embeddings_sha256": "{sha256(temporary)}",\n"ids": [')
+            before = "\n"
+            for _, names in _blocks(z, ids, block_bytes):
+                file.write(before + json.dumps(names.to_pylist(), ensure_ascii=False, indent=0)[2:-2])
+                before = ",\n"
+            file.write("\n]\n}")
+
+
+def ids_path(path: Path) -> Path:
+    """Return where the ids of a ``.npy`` file are."""
+    return path.with_name(path.name.removesuffix(".npy") + ".ids.json")
+
+
+def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
+    require_kind(path, "text")
+    with open(path, "rb") as file:
+        head = file.readline(100).split()
+        if len(head) != 2 or not all(word.isdigit() for word in head):
+            raise ValueError(f"{path}, line 1: expected the number of rows and of dimensions, as word2vec writes them")
+        n, d = int(head[0]), int(head[1])
+        content = file.read()
+    if n < 1 or d < 1 or n * (d + 1) * 2 > len(content) + 2:
+        raise ValueError(f"{path}, line 1: promises {n:,} x {d:,} numbers, more than the file can hold")
+    # Some writers end a line with a blank, which would count as one more column.
+    content = content.replace(b" \n", b"\n")
+    table = parse_blanks(content, {"id": pa.string(), **{f"e{i}": pa.float32() for i in range(d)}})
+    if table.num_rows != n:
+        raise ValueError(f"{path} promises {n:,} rows, but has {table.num_rows:,}; write it again")
+    return _rows_of(tables.FrameTable(table, str(path), is_text=True), table, "id")
+
+
+def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+    """Write a line of counts, then a line per node."""
+    for name in (name for _, names in _blocks(z, ids, block_bytes) for name in names.to_pylist()):
+        if isinstance(name, str) and (not name or name.split() != [name]):
+            raise ValueError(
+                f"the id {name!r} holds a blank, which word2vec text cannot; write .parquet or .csv instead"
+            )
+    options = pacsv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+    with atomic_write(path) as file:
+        file.write(f"{len(z)} {z.shape[1]}\n".encode())
+        for rows, names in _blocks(z, ids, block_bytes):
+            buffer = pa.BufferOutputStream()
+            try:
+                pacsv.write_csv(_as_table(rows, names), buffer, options)
+            except pa.ArrowInvalid:
+                raise ValueError(
+                    "an id holds a quote or control character, which word2vec text cannot; write .parquet"
+                ) from None
+            file.write(buffer.getvalue())
+
+
+def _read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
+    import h5py
+
+    require_kind(path, "HDF5 (.h5ad, .h5)")
+    with h5py.File(path, "r") as file:
+        z = _dataset(path, limits, file, f"obsm/{OBSM_KEY}" if f"obsm/{OBSM_KEY}" in file else "X")
+        index = file["obs"].attrs.get("_index", "_index") if "obs" in file else "_index"
+        names = _dataset(path, limits, file, f"obs/{index}")
+        kind = file["uns/ccassg_ids"][()] if "uns/ccassg_ids" in file else b"str"
+    if z.ndim != 2 or z.dtype.kind not in "iuf" or names.shape != (len(z),):
+        raise ValueError(f"{path} holds no matrix with one name per row (obsm[{OBSM_KEY!r}] and obs)")
+    ids = pa.array([name.decode() if isinstance(name, bytes) else str(name) for name in names], pa.large_string())
+    return z.astype(np.float32), to_numpy(ids.cast(pa.int64()) if kind in (b"int", "int") else ids)
+
+
+def _dataset(path: Path, limits: Limits, file: Any, name: str) -> Array:
+    """Read a dataset stored in this very file, of a size the file can have."""
+    import h5py
+
+    parts = name.split("/")
+    for depth in range(len(parts)):
+        link = file.get("/".join(parts[: depth + 1]), getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            raise ValueError(f"{path}: {name} is not in the file itself; write the file again without links")
+    data = file[name]
+    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
+        raise ValueError(f"{path}: {name} is not a plain dataset; is it an .h5ad of embeddings?")
+    if data.size * data.dtype.itemsize > limits.budget(path):
+        raise ValueError(f"{path}: {name} claims the shape {data.shape}, out of proportion to the file's size")
+    return np.asarray(data[()])
+
+
+def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+    """Write an AnnData file without counts, the matrix in ``obsm``."""
+    try:
+        import anndata
+        import h5py
+        import pandas as pd
+    except ImportError:
+        raise ImportError(f"{path}: .h5ad needs AnnData; install it with: pip install 'ccassg[anndata]'") from None
+
+    names = pd.Index(ids.cast(pa.large_string()).to_pylist(), dtype=object)
+    data = anndata.AnnData(obs=pd.DataFrame(index=names))
+    data.uns["ccassg_ids"] = "int" if pa.types.is_integer(ids.type) else "str"
+    with atomic_path(path) as temporary:
+        data.write_h5ad(temporary)
+        with h5py.File(temporary, "r+") as file:
+            matrix = file["obsm"].create_dataset(OBSM_KEY, z.shape, np.float32)
+            matrix.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+            start = 0
+            for rows, _ in _blocks(z, ids, block_bytes):
+                matrix[start : start + len(rows)] = rows
+                start += len(rows)
+
+
+def _blocks(z: Array, ids: pa.Array, block_bytes: int) -> Iterator[tuple[Array, pa.Array]]:
+    """Yield some rows and their ids at a time; of a mapped file, no page stays in this process for longer than its block."""
+    n_rows = max(1, block_bytes // (4 * z.shape[1]))
+    for start in range(0, len(z), n_rows):
+        yield np.asarray(z[start : start + n_rows]), ids.slice(start, n_rows)
+        release(z)
+
+
+def _as_table(rows: Array, ids: pa.Array) -> pa.Table:
+    columns = np.ascontiguousarray(rows.T)
+    return pa.table({"id": ids, **{f"e{i}": pa.array(column) for i, column in enumerate(columns)}})
+
+
+# By suffix: who reads a file and who writes it.
+FORMATS = {
+    ".parquet": (_read_table, _write_table),
+    ".pq": (_read_table, _write_table),
+    ".csv": (_read_table, _write_table),
+    ".npy": (_read_npy, _write_npy),
+    ".vec": (_read_word2vec, _write_word2vec),
+    ".w2v": (_read_word2vec, _write_word2vec),
+    ".txt": (_read_word2vec, _write_word2vec),
+    ".h5ad": (_read_h5ad, _write_h5ad),
+}

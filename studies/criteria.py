@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from ccassg.defaults.agreement import agreement
-from ccassg.evaluate.diagnostics import alignment, effective_rank, off_diagonal_correlation, uniformity
+from ccassg.evaluate.diagnostics import diagnose, uniformity
+from ccassg.evaluate.neighbours import unit_rows
 from ccassg.graph import Array, Graph
 from ccassg.model import augment
 from ccassg.model.encoder import Encoder
@@ -39,12 +40,13 @@ def criteria_of(encoder: Encoder, graph: Graph, *, seed: int = 0) -> dict[str, f
     """
     z = embed(encoder, graph).cpu().numpy()
     first, second = apart(encoder, graph, seed=seed)
+    found = diagnose(z)
     return {
         "agreement": agreement(first, second),
         "alignment": alignment(first, second),
         "uniformity": uniformity(z, n_sample=1024, seed=seed),
-        "effective rank": effective_rank(z),
-        "off-diagonal correlation": off_diagonal_correlation(z),
+        "effective rank": found["effective_rank"],
+        "off-diagonal correlation": found["off_diagonal_correlation"],
         "smoothness": smoothness(z, graph),
     }
 
@@ -63,6 +65,12 @@ def apart(encoder: Encoder, graph: Graph, *, seed: int = 0) -> tuple[Array, Arra
         a = None if edges is None else augment.drop_edges(edges, 0.5, seed=seed, step=0, view=view)
         made.append(encoder(features, a, keep_columns=columns).cpu().numpy())
     return made[0], made[1]
+
+
+def alignment(z1: Array, z2: Array) -> float:
+    """Mean squared distance of two views of a node on the unit sphere, E ||z1_i - z2_i||^2, 0 at best (Wang and Isola, 2020)."""
+    first, second = (unit_rows(z.astype(np.float64)) for z in (z1, z2))
+    return float(((first - second) ** 2).sum() / len(first))
 
 
 def smoothness(z: Any, graph: Graph) -> float:

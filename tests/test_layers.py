@@ -35,8 +35,8 @@ LAYERS = {
     "cli": 8,
 }
 OPTIONAL = {
-    "torch_geometric", "matplotlib", "gensim", "cca_zoo", "anndata", "scanpy", "faiss", "pandas", "polars",
-    "networkx", "tensorboard", "pymetis", "umap", "pooch", "typer", "rich", "pyarrow",
+    "torch_geometric", "matplotlib", "gensim", "cca_zoo", "anndata", "scanpy", "pandas", "polars",
+    "networkx", "pymetis", "umap", "pooch", "typer", "rich", "pyarrow",
 }  # fmt: skip
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem not in ("__init__", "__main__"))
 

@@ -30,29 +30,16 @@ from ccassg.report.data import ReportData, about_model
 RUN = "run.json"
 # What may stand in run.json, where it is not null: others may have written it.
 _RUN_TYPES: dict[str, type[Any]] = {
-    **dict.fromkeys(("source", "dataset"), str),
-    **dict.fromkeys(("graph", "provenance"), dict),
-    **dict.fromkeys(("notes", "class_names"), list),
-}
+    "source": str, "dataset": str, "graph": dict, "provenance": dict, "notes": list, "class_names": list,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Run:
     """What ``run.json`` says of a run.
 
-    Attributes
-    ----------
-    folder : Path
-    source : str, or None
-        The graph as it was named when it was read.
-    dataset : str, or None
-        The name of the dataset, if it is one.
-    graph : dict
-        Counts of nodes, edges and features.
-    notes, class_names : tuples of str
-        As in `Dataset`.
-    provenance : dict
-        Seed, time, memory, versions, commit and machine.
+    ``source`` is the graph as it was named when it was read, ``dataset`` its name if it is one of `DATASETS`; ``graph`` has
+    the counts of `Graph.counts`, ``notes`` and ``class_names`` are as in `Dataset`, ``provenance`` as of `provenance.of_run`.
     """
 
     folder: Path
@@ -81,35 +68,31 @@ def save_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, 
 
     All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
-        staged = Path(name)
-        _write_run(staged, model, data, z, source=source, provenance=provenance)
-        # The two that vouch for the others go last.
-        for file in sorted(staged.iterdir(), key=lambda file: (file.name in ("config.json", RUN), file.name)):
-            os.replace(file, folder / file.name)
-
-
-def _write_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, provenance: dict[str, Any]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    model.save(folder)
-    write_embeddings(folder / EMBEDDING, z, data.ids)
-    columns: dict[str, Any] = {"id": id_array(data.ids)}
-    if (labels := data.labels) is not None:
-        columns["label"] = pa.array(labels)
-    with atomic_path(folder / NODES) as path:
-        pq.write_table(pa.table(columns), path)
-    record = {
-        "source": source,
-        "dataset": data.name,
-        "graph": data.graph.counts(),
-        "notes": list(data.notes),
-        "class_names": None if data.class_names is None else list(data.class_names),
-        "provenance": provenance,
-    }
-    write_bytes_atomic(folder / RUN, (json.dumps(record, indent=1) + "\n").encode())
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
+        staged = Path(name)
+        model.save(staged)
+        write_embeddings(staged / EMBEDDING, z, data.ids)
+        columns: dict[str, Any] = {"id": id_array(data.ids)}
+        if (labels := data.labels) is not None:
+            columns["label"] = pa.array(labels)
+        with atomic_path(staged / NODES) as path:
+            pq.write_table(pa.table(columns), path)
+        record = {
+            "source": source,
+            "dataset": data.name,
+            "graph": data.graph.counts(),
+            "notes": list(data.notes),
+            "class_names": None if data.class_names is None else list(data.class_names),
+            "provenance": provenance,
+        }
+        write_bytes_atomic(staged / RUN, (json.dumps(record, indent=1) + "\n").encode())
+        # The two that vouch for the others go last.
+        for file in sorted(staged.iterdir(), key=lambda file: (file.name in ("config.json", RUN), file.name)):
+            os.replace(file, folder / file.name)
 
 
 def read_run(folder: Path) -> Run:

@@ -26,13 +26,8 @@ class WorkerError(RuntimeError):
 class Worker:
     """The caller's side: a process that answers one order after the other.
 
-    Parameters
-    ----------
-    module : str
-        Whose ``serve`` does the work: a generator function from an iterator of orders to answers, one per order. Both are dicts
-        in JSON's types.
-    threads : int, optional
-        Of the numerical libraries; by default as in this process.
+    The function ``serve`` of the ``module`` does the work: a generator function from an iterator of orders to answers, one
+    per order, both dicts in JSON's types. ``threads`` are those of the numerical libraries, by default as in this process.
     """
 
     def __init__(self, module: str, *, threads: int | None = None) -> None:
@@ -48,8 +43,7 @@ class Worker:
         """Send an order and wait for its answer; WorkerError if the work failed or the process died."""
         reply = json.loads(self._exchange(json.dumps(order)) or "{}")
         if "answer" in reply:
-            answer: dict[str, Any] = reply["answer"]
-            return answer
+            return dict(reply["answer"])
         if "error" in reply:
             raise WorkerError(reply["error"])
         code = self._process.wait()
@@ -70,7 +64,7 @@ class Worker:
             pass
 
     def _exchange(self, line: str) -> str:
-        """The line that answers a line; empty if the process has ended."""
+        """Return the line that answers a line; empty if the process has ended."""
         to, back = self._process.stdin, self._process.stdout
         if to is None or back is None:
             raise ValueError("the worker must be started with pipes")
@@ -84,7 +78,7 @@ class Worker:
 
 
 def why(code: int, errors: str) -> str:
-    """A sentence on a process that ended without an answer, from its exit code and what it wrote to standard error."""
+    """Return a sentence on a process that ended without an answer, from its exit code and what it wrote to standard error."""
     if code == -9:
         return "the process was killed, most likely for want of memory; try fewer jobs"
     last = (errors.strip().splitlines() or ["no message"])[-1]

@@ -1,10 +1,8 @@
 import json
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
-import ccassg.cli.datasets as command
 from ccassg.cli.app import app
 from ccassg.datasets import DATASETS
 
@@ -29,15 +27,9 @@ def test_list_is_plain_when_piped():
     assert result.output.isascii()
 
 
-def test_list_is_a_table_on_a_terminal(monkeypatch):
-    terminal = Console(force_terminal=True, width=80, record=True)
-    monkeypatch.setattr(command, "console", terminal)
-    assert run(app, ["datasets"]).exit_code == 0
-    text = terminal.export_text()
-    assert "ccassg datasets fetch NAME downloads" in text
-    for name in DATASETS:
-        assert sum(line.startswith(f"{name} ") for line in text.splitlines()) == 1
-    assert "…" not in text
+def test_list_fits_a_terminal():
+    lines = run(app, ["datasets"]).output.splitlines()
+    assert max(map(len, lines)) <= 80
 
 
 def test_list_as_json(tmp_path, empty_cache):

@@ -403,19 +403,6 @@ def test_without_features_says_so(program, files, tmp_path):
     assert "no features were given: made" in out
 
 
-def test_tensorboard_log(program, files, tmp_path):
-    pytest.importorskip("tensorboard")
-    log = tmp_path / "log"
-    code, _, err = program("fit", files, "-o", tmp_path / "m", "--tensorboard", log, *QUICK)
-    assert code == 0, err
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(log))
-    events.Reload()
-    assert len(events.Scalars("loss")) == 5
-    assert {"loss", "invariance", "decorrelation"} <= set(events.Tags()["scalars"])
-
-
 def test_settings_are_listed_from_the_class(program):
     code, out, _ = program("settings")
     assert code == 0

@@ -1,11 +1,11 @@
-"""Nearest nodes: blocks, faiss and cells against the whole matrix."""
+"""Nearest nodes: blocks and cells against the whole matrix."""
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
 from ccassg import most_similar
-from ccassg.evaluate.neighbours import likely_neighbours, nearest, nearest_nodes, unit_rows
+from ccassg.evaluate.neighbours import likely_neighbours, nearest, unit_rows
 
 RNG = np.random.default_rng(0)
 Z = RNG.standard_normal((300, 8)).astype(np.float32)
@@ -45,12 +45,6 @@ def test_blocks_agree_with_the_whole_matrix(metric, block):
     check(lambda nodes: nearest(Z[nodes], Z, 6, metric, itself=nodes, block=block), metric)
 
 
-@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
-def test_faiss_agrees_with_the_whole_matrix(metric):
-    pytest.importorskip("faiss")
-    check(lambda nodes: nearest(Z[nodes], Z, 6, metric, itself=nodes, faiss_rows=100), metric)
-
-
 def test_distances_and_a_far_origin():
     order, scores = most_similar(Z + 1000, [7], 3, "euclidean")
     expected, values = reference((Z + 1000).astype(np.float64), 7, 3, "euclidean")
@@ -83,13 +77,6 @@ def test_one_query_equal_rows_and_zeros():
     assert scores.tolist() == [1, 1, 0]
 
 
-def test_faiss_never_finds_the_node_itself():
-    pytest.importorskip("faiss")
-    z = np.array([[1, 0], [1, 0], [0, 1], [0, 0], [1, 0]], np.float32)
-    order, _ = nearest(z[[4]], z, 10, itself=np.array([4]), faiss_rows=1)
-    assert sorted(order[0].tolist()) == [0, 1, 2, 3]
-
-
 def test_a_table_of_others_is_searched_whole():
     order, _ = nearest(Z[:4], Z[:4], 9)
     assert order.shape == (4, 4)
@@ -100,7 +87,7 @@ def test_a_table_of_others_is_searched_whole():
 def test_values_beyond_the_range_of_single_precision_still_give_k_rows():
     z = np.array([[1e30, -1e30], [1e30, 1e30], [1, 2], [-1e30, 1e30]], np.float32)
     for metric in ("dot", "euclidean"):
-        order, _ = nearest_nodes(z, np.arange(4), 3, metric)
+        order, _ = nearest(z, z, 3, metric, itself=np.arange(4))
         assert [len(set(row)) for row in order.tolist()] == [3] * 4
 
 
@@ -128,10 +115,10 @@ def test_k_is_cut_and_arguments_checked():
 
 
 def test_all_nodes_of_few_and_of_extreme_scales():
-    index, similarity = nearest_nodes(np.ones((1, 3), np.float32), np.arange(1), 10)
+    index, similarity = nearest(np.ones((1, 3)), np.ones((1, 3)), 10, itself=np.arange(1))
     assert index.shape == similarity.shape == (1, 0)
     z = np.array([[1e30, 0], [1e30, 1e30], [1e-30, 0]], dtype=np.float32)
-    index, similarity = nearest_nodes(z, np.arange(3), 10)
+    index, similarity = nearest(z, z, 10, itself=np.arange(3))
     assert index[0].tolist() == [2, 1]
     assert similarity[0] == pytest.approx([1, np.sqrt(0.5)])
 
@@ -139,7 +126,7 @@ def test_all_nodes_of_few_and_of_extreme_scales():
 def test_likely_neighbours_are_nearly_all_of_the_nearest():
     rng = np.random.default_rng(0)
     z = (5 * rng.normal(size=(6, 24))[np.arange(900) % 6] + rng.normal(size=(900, 24))).astype(np.float32)
-    exact, _ = nearest_nodes(z, np.arange(900), 10)
+    exact, _ = nearest(z, z, 10, itself=np.arange(900))
     found, similarity = likely_neighbours(z, 10, n_probes=10)
     recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(found, exact, strict=True)])
     assert recall > 0.9

@@ -67,7 +67,6 @@ def example(n=60, **parts):
             "accuracies": [0.8, 0.9],
             "val_accuracies": [0.7, 0.7],
             "epochs": [3, 9],
-            "strengths": [],
             "confusion": np.array([[5, 1], [0, 4]]),
             "classes": ["red", "green"],
         },
@@ -128,12 +127,12 @@ def test_write_report_of_an_array_and_what_the_user_gives_in_place_of_the_datase
     assert (bare["title"], bare["probe"], bare["graph"], bare["curves"]) == ("bare", None, {}, [])
     data = stochastic_block_graph(12, n_classes=2, mean_degree=2, seed=0)
     own = {"node_ids": list("abcdefghijkl"), "labels": ["x", "y", None] * 4, "columns": {"c": range(12)}}
-    found = shown(write_report(tmp_path / "own.html", z, data, title="Mine", n_clusters=3, layout=grid(12), **own))
+    found = shown(write_report(tmp_path / "own.html", z, data, title="Mine", layout=grid(12), **own))
     assert found["title"] == "Mine"
     assert found["ids"] == own["node_ids"]
     assert [colouring["name"] for colouring in found["colourings"]] == ["label", "cluster (k-means)", "c"]
     assert found["colourings"][0]["names"] == ["x", "y", "(no label)"]
-    assert len(found["colourings"][1]["names"]) == 3
+    assert len(found["colourings"][1]["names"]) == 2
     with pytest.raises(ValueError, match="node_ids has 12 entries, but there are 11 nodes"):
         write_report(tmp_path / "short.html", z[:11], data)
 

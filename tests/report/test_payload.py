@@ -79,11 +79,10 @@ def test_kind_of_a_column(values, kind):
     assert colouring(example(columns={"c": values}), "c")["kind"] == kind
 
 
-def test_as_many_clusters_as_labels_unless_told():
-    data = example(labels=["a", "b", "c", None] * 3)
-    assert len(colouring(data, "cluster (k-means)")["names"]) == 3
-    told = build_payload(data, n_clusters=5)["colourings"][1]
-    assert told["names"] == [f"cluster {i}" for i in range(1, 6)]
+def test_as_many_clusters_as_labels_or_eight():
+    found = colouring(example(labels=["a", "b", "c", None] * 3), "cluster (k-means)")
+    assert found["names"] == ["cluster 1", "cluster 2", "cluster 3"]
+    assert len(colouring(example(labels=["a"] * 12), "cluster (k-means)")["names"]) == 8
 
 
 def test_neighbours_are_exact_in_small_graphs_and_searched_in_large_ones():

@@ -34,3 +34,10 @@ def test_views_apart_agree_more_where_there_is_something_to_agree_on():
         model = CCASSG(encoder="mlp", n_steps=5, hidden_dim=16, embedding_dim=8, random_state=0).fit(graph)
         made[noise] = criteria.criteria_of(model.encoder_, graph)["agreement"]
     assert made[0.3] > made[1.0] + 0.1
+
+
+def test_alignment_by_hand_and_free_of_scale():
+    a, b = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[0.0, 5.0], [0.0, 3.0]])
+    assert criteria.alignment(a, b) == pytest.approx((2 + 0) / 2)
+    assert criteria.alignment(3 * a, b) == pytest.approx(criteria.alignment(b, a))
+    assert criteria.alignment(a, a) == criteria.alignment(np.zeros((2, 2)), np.zeros((2, 2))) == 0

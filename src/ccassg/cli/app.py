@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 app = typer.Typer(
     name="ccassg",
@@ -38,6 +39,7 @@ def options(
         raise typer.Exit
 
 
+DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets' files; else CCASSG_DATA.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the result to this file as JSON.")]
 
 
@@ -103,16 +105,12 @@ def main(arguments: list[str] | None = None, given: object = None) -> None:
 
 def _usage(error: Any) -> str:
     """Return what click says of a wrong command line, and the help to look at."""
-    from rich.markup import escape
-
     context = getattr(error, "ctx", None)
     program = context.command_path if context is not None else app.info.name
     return escape(f"{error.format_message().rstrip('.')}; see {program} --help")
 
 
 def _sentence(error: Exception) -> str:
-    from rich.markup import escape
-
     if isinstance(error, OSError) and error.strerror:
         return escape(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     return escape(as_options(str(error)))

@@ -16,7 +16,6 @@ def convert(
     files: GraphFiles,
     store: Annotated[Path, typer.Option("--output", "-o", metavar="STORE", help="The folder to make.")],
     parts: Annotated[int, typer.Option(min=1, help="Order the nodes by this many parts that few edges cross.")] = 1,
-    method: Annotated[str, typer.Option(help="How to find the parts: auto, metis or contiguous.")] = "auto",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is already there.")] = False,
     json_file: JsonFile = None,
 ) -> None:
@@ -30,8 +29,7 @@ def convert(
     start = time.perf_counter()
     data = files.open()
     graph = data.graph
-    found_parts = partition.partition(graph, parts, method=method)  # type: ignore[arg-type]
-    assigned = found_parts if parts > 1 else None  # one part is all there is, once the method's name is checked
+    assigned = partition.partition(graph, parts) if parts > 1 else None
     write_store(store, data, parts=assigned, overwrite=overwrite)
     result: dict[str, Any] = {
         "store": str(store),
@@ -42,15 +40,13 @@ def convert(
         "bytes": sum(file.stat().st_size for file in store.iterdir()),
         "seconds": time.perf_counter() - start,
     }
-    lines = [f"{store}: {graph!r}, {result['bytes'] / 1e6:.1f} MB"]
+    say(f"{store}: {graph!r}, {result['bytes'] / 1e6:.1f} MB")
     if assigned is not None:
         found = partition.cost(graph, assigned)
         result |= {"edges_cut": found.cut, "halo": found.halo, "largest_part": found.largest}
-        lines.append(
+        say(
             f"{parts} parts: {found.cut / max(1, graph.n_edges):.1%} of the edges cross them; a part holds up to "
             f"{found.largest:,} nodes and receives from up to {found.largest_halo:,} others"
         )
-    write_json(json_file, result)
-    for line in lines:
-        say(line)
     say_notes(data.notes or graph.notes)
+    write_json(json_file, result)

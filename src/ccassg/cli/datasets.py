@@ -1,12 +1,16 @@
 """`ccassg datasets`: what there is and what is cached; `ccassg datasets fetch NAME`: get it."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.progress import DownloadColumn, TaskID
 
-from ccassg.cli.app import JsonFile, app, console, say, write_json
+from ccassg.cli.app import DataDir, JsonFile, app, say, write_json
 from ccassg.cli.names import datasets_beginning
+from ccassg.cli.progress import make_bar
 from ccassg.datasets import CARDS, DATASETS
 from ccassg.datasets.cards import FILES
 from ccassg.datasets.load import embedded_file, find_folder, search_path
@@ -17,14 +21,10 @@ datasets_app = typer.Typer(
 )
 app.add_typer(datasets_app, name="datasets")
 
-DataDir = Annotated[
-    Path | None, typer.Option(help="Folder with the files; by default the environment variable CCASSG_DATA.")
-]
-
 
 @datasets_app.callback()
 def list_datasets(context: typer.Context, data_dir: DataDir = None, json_file: JsonFile = None) -> None:
-    """List the datasets: counts, size, licence, and whether they are on this machine.
+    """List the datasets: counts (edges in both directions), size in memory, licence, and whether they are on this machine.
 
     Example: ccassg datasets --json datasets.json
     """
@@ -59,14 +59,7 @@ def fetch(
         check_name(name)
     fetched: dict[str, list[str]] = {}
     for name in wanted:
-        with _progress() as bar:
-            tasks: dict[str, Any] = {}
-
-            def on_bytes(file: str, done: int, total: int, bar: Any = bar, tasks: dict[str, Any] = tasks) -> None:
-                if file not in tasks:
-                    tasks[file] = bar.add_task(file)
-                bar.update(tasks[file], completed=done, total=total or None)
-
+        with _download_bar() as on_bytes:
             paths = fetch_dataset(name, folder=folder, base_url=base_url, progress=on_bytes)
         fetched[name] = [str(path) for path in paths]
         if paths:
@@ -74,6 +67,20 @@ def fetch(
         else:
             say(f"{name}: part of the package, nothing to fetch")
     write_json(json_file, fetched)
+
+
+@contextmanager
+def _download_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Give a function of (file, bytes done, bytes in all) that draws a bar for each file."""
+    with make_bar(DownloadColumn()) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def on_bytes(file: str, done: int, total: int) -> None:
+            if file not in tasks:
+                tasks[file] = bar.add_task(file)
+            bar.update(tasks[file], completed=done, total=total or None)
+
+        yield on_bytes
 
 
 def _describe(name: str, data_dir: Path | None) -> dict[str, Any]:
@@ -105,43 +112,15 @@ def _describe(name: str, data_dir: Path | None) -> dict[str, Any]:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    """Print a table on a terminal, aligned plain lines elsewhere."""
+    """Print aligned columns."""
     columns = ("name", "nodes", "edges", "features", "classes", "size", "licence", "where")
     cells = []
     for row in rows:
         counts = (f"{row[key]:,}" for key in columns[1:5])
         size = f"{row['memory_bytes'] / 1e6:.1f} MB"
         cells.append([row["name"], *counts, size, row["licence"].split(" (")[0], row["where"]])
-    if console.is_terminal:
-        from rich.table import Table
-
-        # Without lines between the columns the table fits a terminal of 80.
-        table = Table(
-            box=None,
-            pad_edge=False,
-            caption="edges in both directions; size in memory; ccassg datasets fetch NAME downloads",
-        )
-        for i, column in enumerate(columns):
-            table.add_column(column, justify="right" if 1 <= i <= 5 else "left", no_wrap=column != "where")
-        for line in cells:
-            table.add_row(*line)
-        console.print(table)
-        return
     lines = [list(columns), *cells]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     for line in lines:
         padded = [f"{cell:{'>' if 1 <= i <= 5 else '<'}{widths[i]}}" for i, cell in enumerate(line)]
         say("  ".join(padded).rstrip())
-
-
-def _progress() -> Any:
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )

@@ -24,6 +24,7 @@ def demo(
     from ccassg.datasets import load_dataset
     from ccassg.estimator import CCASSG
     from ccassg.evaluate.probe import linear_probe
+    from ccassg.report.page import write_page
 
     data = load_dataset("cora")
     say(f"Cora, a citation graph that comes with the package: {data.graph!r}")
@@ -51,12 +52,7 @@ def demo(
         f"test accuracy {accuracy} over {seeds} seeds, chosen on validation only (paper: 84.2, partly chosen on the test set)"
     )
     say(f"model   {model_folder}/")
-    try:
-        from ccassg.report.page import write_page
-
-        write_page(output, run.page(model_folder, probe=result.as_dict()))
-        say(f"page    {output} (open it in a browser)")
-    except ImportError as error:
-        say(f"no page: {error}")
+    write_page(output, run.page(model_folder, probe=result.as_dict()))
+    say(f"page    {output} (open it in a browser)")
     say("next    ccassg fit edges.csv --features nodes.csv -o my-model")
     write_json(json_file, result.as_dict() | {"seconds": seconds} | made_by)

@@ -1,6 +1,7 @@
 """`ccassg evaluate`, `ccassg similar` and `ccassg report`: look at embeddings."""
 
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 import typer
@@ -49,7 +50,7 @@ def evaluate(
     if "probe" in result:
         probe, clusters = result["probe"], result["clustering"]
         say(f"linear probe            {100 * probe['accuracy']:.2f} ± {100 * probe['std']:.2f} % over {seeds} splits")
-        say(f"macro F1                {100 * _mean(probe['macro_f1']):.2f} %")
+        say(f"macro F1                {100 * fmean(probe['macro_f1']):.2f} %")
         say(f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f}")
         say(f"10 nearest neighbours   {100 * result['knn']:.2f} %")
     else:
@@ -70,6 +71,7 @@ def similar(
     Example: ccassg similar my-model 1110563 -k 5
     """
     from rich.table import Table
+    from rich.text import Text
 
     from ccassg.evaluate.neighbours import most_similar
     from ccassg.io.labels import find_id, read_labelled
@@ -85,7 +87,7 @@ def similar(
     write_json(json_file, rows)
     table = Table(*rows[0], box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
     console.print(table, markup=False, highlight=False)
 
 
@@ -102,16 +104,5 @@ def report(
     from ccassg import run
     from ccassg.report.page import write_page
 
-    data = run.page(folder, seeds)
-    write_page(output, data)
+    write_page(output, run.page(folder, seeds))
     say(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _cell(value: Any) -> Any:
-    from rich.text import Text
-
-    return Text("" if value is None else str(value))

@@ -1,23 +1,18 @@
 """`ccassg fit` and `ccassg embed`."""
 
-from __future__ import annotations
-
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ccassg.cli.app import JsonFile, app, console, say, say_notes, write_json
 from ccassg.cli.graph_files import GraphFiles, reads_graph
 from ccassg.cli.names import datasets_beginning, methods_beginning
-from ccassg.cli.progress import steps, tensorboard_log
-
-if TYPE_CHECKING:
-    from ccassg.graph import Dataset
+from ccassg.cli.progress import steps
 
 
 @app.command()
@@ -42,7 +37,6 @@ def fit(
     seed: Annotated[int, typer.Option(help="Same seed, same bits.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Steps between two saves of an unfinished run.")] = 50,
-    tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard's log of the loss.")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Learn embeddings of a graph: writes the model and embedding.parquet, one row per node under its own id.
@@ -70,10 +64,14 @@ def fit(
     say_notes(data.notes)
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = output / "checkpoint.safetensors"
-    log_folder = tensorboard if distributed.speaks() else None
-    with _says_how_to_resume(checkpoint), tensorboard_log(log_folder) as log:
-        with distributed.session(device):
-            _fit(model, data, log, {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every})
+    resumable = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every} if model.resumable else {}
+    with _says_how_to_resume(checkpoint):
+        with distributed.session(device), steps("training") as advance:
+            model.fit(
+                data,
+                on_step=lambda step, losses, total: advance(step, total, f"loss {losses['loss']:.2f}"),
+                **resumable,
+            )
         if not distributed.speaks():
             return  # the first process writes for all
         for reason in getattr(model, "reasons_", ()):
@@ -147,13 +145,3 @@ def _says_how_to_resume(checkpoint: Path) -> Iterator[None]:
         if checkpoint.exists():
             say(f"stopped; the state is saved in {checkpoint}: run the same command again to continue from there")
         raise
-
-
-def _fit(model: Any, data: Dataset, log: Callable[[int, dict[str, float]], None], given: dict[str, Any]) -> None:
-    with steps("training") as advance:
-
-        def on_step(step: int, losses: dict[str, float], total: int) -> None:
-            advance(step, total, f"loss {losses['loss']:.2f}")
-            log(step, losses)
-
-        model.fit(data, on_step=on_step, **(given if model.resumable else {}))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ccassg.cli.app import DataDir
+
 if TYPE_CHECKING:
     from ccassg.graph import Dataset
 
@@ -51,7 +53,7 @@ class GraphFiles:
         typer.Option("--scale", help="Bring numeric columns to mean 0 and standard deviation 1; the model keeps both."),
     ] = False
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the datasets' files.")] = None
+    data_dir: DataDir = None
 
     def open(self, **more: Any) -> Dataset:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""

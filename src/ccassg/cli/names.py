@@ -1,22 +1,16 @@
-"""Names that a shell completes at a Tab."""
+"""Names that a shell completes at a Tab; what holds them is imported only then."""
+
+from collections.abc import Callable
+from importlib import import_module
 
 
-def methods_beginning(incomplete: str) -> list[str]:
-    """Methods whose name begins so."""
-    from ccassg.systems import METHODS
+def _beginning(module: str, names: str) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return sorted(name for name in getattr(import_module(module), names) if name.startswith(incomplete))
 
-    return sorted(name for name in METHODS if name.startswith(incomplete))
-
-
-def datasets_beginning(incomplete: str) -> list[str]:
-    """Datasets whose name begins so."""
-    from ccassg.datasets import DATASETS
-
-    return sorted(name for name in DATASETS if name.startswith(incomplete))
+    return complete
 
 
-def experiments_beginning(incomplete: str) -> list[str]:
-    """Experiments whose name begins so."""
-    from ccassg.experiments import EXPERIMENTS
-
-    return [name for name in EXPERIMENTS if name.startswith(incomplete)]
+methods_beginning = _beginning("ccassg.systems", "METHODS")
+datasets_beginning = _beginning("ccassg.datasets", "DATASETS")
+experiments_beginning = _beginning("ccassg.experiments", "EXPERIMENTS")

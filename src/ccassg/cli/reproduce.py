@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ccassg.cli.app import JsonFile, app, console, say, write_json
+from ccassg.cli.app import DataDir, JsonFile, app, say, write_json
 from ccassg.cli.names import experiments_beginning
+from ccassg.cli.progress import make_bar
 
 DOCUMENT = Path("docs/reproduction.md")
 
@@ -35,14 +36,12 @@ def reproduce(
         bool, typer.Option("--draw-only", help="Train nothing: draw anew from what is recorded.")
     ] = False,
     results: Annotated[Path, typer.Option(help="Folder of the records and tables.")] = Path("results"),
-    docs: Annotated[
-        Path | None,
-        typer.Option(help=f"Document whose generated blocks to renew; {DOCUMENT} beside the results if it is there."),
-    ] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the dataset files; else CCASSG_DATA.")] = None,
+    data_dir: DataDir = None,
     json_file: JsonFile = None,
 ) -> None:
     """Redo tables and figures of the paper. Finished runs are recorded and never repeated.
+
+    The generated blocks of docs/reproduction.md are renewed if it lies beside the results.
 
     Example: ccassg reproduce citation --methods cca-ssg --datasets cora --seeds 20 --json cora.json
     """
@@ -60,7 +59,7 @@ def reproduce(
     for name in wanted:
         if name not in experiments:
             raise ValueError(f"there is no experiment {name!r}; choose from {', '.join(experiments)}")
-    document = _document(docs, results.parent / page)
+    document = results.parent / page if (results.parent / page).is_file() else None
     records = Records(results)
     done = {}
     for name in wanted:
@@ -97,32 +96,19 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _document(given: Path | None, own: Path) -> Path | None:
-    """The document to renew: the given one, or the project's own if these are its results."""
-    if given is not None:
-        if not given.is_file():
-            raise FileNotFoundError(2, "there is no such document", str(given))
-        return given
-    return own if own.is_file() else None
-
-
 def _split(names: str | None) -> list[str] | None:
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 @contextmanager
 def _progress(name: str, n_runs: int) -> Iterator[Callable[[str], None]]:
-    """A bar on a terminal, a line per run elsewhere; both with the time left."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    terminal = console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=not terminal) as bar:
+    """Show a bar on a terminal, a line per run elsewhere; both with the time left."""
+    with make_bar() as bar:
         task = bar.add_task(name, total=n_runs)
 
         def on_run(outcome: str) -> None:
             bar.advance(task)
-            if not terminal:
+            if bar.disable:
                 state = bar.tasks[0]
                 left = "" if state.time_remaining is None else f"; {timedelta(seconds=state.time_remaining)} left"
                 say(f"[{state.completed:.0f}/{n_runs}] {outcome}{left}")

@@ -1,4 +1,4 @@
-"""What an embedding looks like, without labels: rank, redundancy, alignment, uniformity.
+"""What an embedding looks like, without labels: rank, redundancy, uniformity.
 
 All sums run in float64 over blocks of rows, so no second copy of the embedding is made.
 """
@@ -18,22 +18,35 @@ BLOCK_ROWS = 4096
 CONSTANT = 1e-6
 
 
-def spectrum(z: Any) -> Array:
-    """Return the eigenvalues of the covariance of the columns, largest first, shape (d,).
+def diagnose(z: Any) -> dict[str, Any]:
+    """Return the label-free measures of one embedding (n, d), and warnings in plain language.
 
-    The covariance divides by n. What is rounding is 0; all are 0 if the rows are equal.
+    Returns
+    -------
+    dict
+        ``n_nodes``, ``n_dims``, ``n_constant_columns`` (the same for all nodes, up to rounding), ``effective_rank`` (how
+        many dimensions the embedding really uses, between 1 and d; 0 if all rows are equal),
+        ``off_diagonal_correlation`` (mean absolute Pearson correlation of two different columns that vary, in [0, 1]),
+        ``top_variance_share`` (of the first principal direction), ``uniformity`` (None for a single node), ``spectrum``
+        (list of the d eigenvalues of the covariance, largest first) and ``warnings`` (list of str, empty if nothing is
+        wrong). Goes to JSON as it is.
     """
-    return _eigenvalues(moments(check_embedding(z)))
-
-
-def effective_rank(z: Any) -> float:
-    """Return the number of dimensions the embedding really uses, between 1 and d; 0 if all rows are equal.
-
-    exp(-sum_i p_i ln p_i), where p_i = s_i / sum_j s_j and s_i are the singular values of the centred embedding, i.e. the
-    square roots of its spectrum (Roy and Vetterli, 2007). d equal singular values give d; one gives 1. It does not
-    change under rotation, shift or a common scale.
-    """
-    return _effective_rank(spectrum(z))
+    embedding = check_embedding(z)
+    n, d = embedding.shape
+    columns = moments(embedding)
+    eigenvalues = _eigenvalues(columns)
+    total = float(eigenvalues.sum())
+    measures = {
+        "n_nodes": n,
+        "n_dims": d,
+        "n_constant_columns": int((columns.scale == 0).sum()),
+        "effective_rank": _effective_rank(eigenvalues),
+        "off_diagonal_correlation": _off_diagonal(columns),
+        "top_variance_share": float(eigenvalues[0]) / total if total > 0 else 0.0,
+        "uniformity": uniformity(embedding) if n > 1 else None,
+        "spectrum": eigenvalues.tolist(),
+    }
+    return {**measures, "warnings": _warnings(measures)}
 
 
 def correlation_matrix(z: Any) -> Array:
@@ -41,50 +54,16 @@ def correlation_matrix(z: Any) -> Array:
     return correlation(moments(check_embedding(z)))
 
 
-def off_diagonal_correlation(z: Any) -> float:
-    """Return the mean absolute Pearson correlation of two different columns, in [0, 1]; constant columns are left out.
+def uniformity(z: Any, *, n_sample: int = 2048, seed: int = 0) -> float:
+    """Say how evenly the rows cover the unit sphere: ln E exp(-2 ||z_i - z_j||^2) over pairs i != j; lower is more even.
 
-    0 if fewer than two columns vary.
-    """
-    return _off_diagonal(moments(check_embedding(z)))
-
-
-def n_constant_columns(z: Any) -> int:
-    """Count the columns that are the same for all nodes, up to rounding."""
-    return _n_constant(moments(check_embedding(z)))
-
-
-def alignment(z1: Any, z2: Any) -> float:
-    """Return the mean squared distance of two views of a node, E ||z1_i - z2_i||^2, 0 at best (Wang and Isola, 2020).
-
-    Parameters
-    ----------
-    z1, z2 : arrays of shape (n, d)
-        Embeddings of two views, row by row of the same nodes. Each row is put on the unit sphere first; a row of zeros
-        stays in the middle.
-    """
-    first, second = check_embedding(z1, "z1"), check_embedding(z2, "z2")
-    if first.shape != second.shape:
-        raise ValueError(f"z1 and z2 must have one shape, got {first.shape} and {second.shape}")
-    total = 0.0
-    for rows in row_blocks(len(first)):
-        a, b = (unit_rows(z[rows].astype(np.float64)) for z in (first, second))
-        total += float(((a - b) ** 2).sum())
-    return total / len(first)
-
-
-def uniformity(z: Any, *, t: float = 2.0, n_sample: int = 2048, seed: int = 0) -> float:
-    """Say how evenly the rows cover the unit sphere: ln E exp(-t ||z_i - z_j||^2) over pairs i != j; lower is more even.
-
-    0 if all rows point the same way (complete collapse); about ``-2 t`` for directions spread over a sphere of many
-    dimensions (Wang and Isola, 2020).
+    0 if all rows point the same way (complete collapse); about -4 for directions spread over a sphere of many dimensions
+    (Wang and Isola, 2020).
 
     Parameters
     ----------
     z : array of shape (n, d)
         At least two rows; each is put on the unit sphere, a row of zeros stays in the middle.
-    t : float
-        Positive.
     n_sample : int
         All pairs among this many nodes, drawn without replacement; all nodes if there are no more.
     seed : int
@@ -95,63 +74,18 @@ def uniformity(z: Any, *, t: float = 2.0, n_sample: int = 2048, seed: int = 0) -
         raise ValueError(
             f"uniformity needs pairs: at least 2 rows and n_sample >= 2, got {len(embedding)} and {n_sample}"
         )
-    if t <= 0:
-        raise ValueError(f"t must be positive, got {t}")
     if len(embedding) > n_sample:
         embedding = embedding[np.random.default_rng(seed).choice(len(embedding), n_sample, replace=False)]
     rows = unit_rows(embedding.astype(np.float64))
     lengths = (rows**2).sum(1)
     squared = lengths[:, None] + lengths[None, :] - 2 * rows @ rows.T
-    pairs = -t * np.maximum(squared[np.triu_indices(len(rows), 1)], 0)
+    pairs = -2.0 * np.maximum(squared[np.triu_indices(len(rows), 1)], 0)
     top = pairs.max()
     return float(top + np.log(np.mean(np.exp(pairs - top))))
 
 
-def diagnose(z: Any, *, seed: int = 0) -> dict[str, Any]:
-    """Return the label-free measures of one embedding, and warnings in plain language.
-
-    Parameters
-    ----------
-    z : array of shape (n, d)
-    seed : int
-        For the sample of nodes behind `uniformity`.
-
-    Returns
-    -------
-    dict
-        ``n_nodes``, ``n_dims``, ``n_constant_columns``, ``effective_rank``, ``off_diagonal_correlation``,
-        ``top_variance_share`` (of the first principal direction), ``uniformity`` (None for a single node), ``spectrum``
-        (list) and ``warnings`` (list of str, empty if nothing is wrong). Goes to JSON as it is.
-    """
-    embedding = check_embedding(z)
-    n, d = embedding.shape
-    columns = moments(embedding)
-    eigenvalues = _eigenvalues(columns)
-    total = float(eigenvalues.sum())
-    measures = {
-        "n_nodes": n,
-        "n_dims": d,
-        "n_constant_columns": _n_constant(columns),
-        "effective_rank": _effective_rank(eigenvalues),
-        "off_diagonal_correlation": _off_diagonal(columns),
-        "top_variance_share": float(eigenvalues[0]) / total if total > 0 else 0.0,
-        "uniformity": uniformity(embedding, seed=seed) if n > 1 else None,
-        "spectrum": eigenvalues.tolist(),
-    }
-    return {**measures, "warnings": _warnings(measures)}
-
-
 class Moments(NamedTuple):
-    """What the columns of an embedding have in common.
-
-    Attributes
-    ----------
-    mean : float64 array of shape (d,)
-    covariance : float64 array of shape (d, d)
-        Divided by n.
-    scale : float64 array of shape (d,)
-        1 / standard deviation; 0 for a constant column.
-    """
+    """Of the columns: mean (d,), covariance (d, d) divided by n, and 1 / standard deviation (d,), 0 where constant."""
 
     mean: Array
     covariance: Array
@@ -182,10 +116,6 @@ def row_blocks(n: int, block_rows: int = BLOCK_ROWS) -> Iterator[slice]:
         yield slice(start, start + block_rows)
 
 
-def _n_constant(columns: Moments) -> int:
-    return int((columns.scale == 0).sum())
-
-
 def _off_diagonal(columns: Moments) -> float:
     m = int((columns.scale > 0).sum())
     if m < 2:
@@ -204,6 +134,11 @@ def _eigenvalues(columns: Moments) -> Array:
 
 
 def _effective_rank(eigenvalues: Array) -> float:
+    """Return exp(-sum_i p_i ln p_i), p_i = s_i / sum_j s_j, of the singular values s_i (Roy and Vetterli, 2007).
+
+    They are those of the centred embedding, the square roots of its spectrum. d equal ones give d; one gives 1. It does not
+    change under rotation, shift or a common scale.
+    """
     singular = np.sqrt(eigenvalues[eigenvalues > 0])
     if singular.size == 0:
         return 0.0

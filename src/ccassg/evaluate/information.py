@@ -1,8 +1,6 @@
 """The information quantities of the paper's analysis, estimated from repeated views under its Gaussian assumption."""
 
-import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,50 +10,7 @@ from ccassg.evaluate.diagnostics import correlation, moments, row_blocks
 from ccassg.graph import Array
 
 
-@dataclass(frozen=True)
-class GaussianInformation:
-    """Entropies and information in nats.
-
-    Attributes
-    ----------
-    entropy : float
-        H(Z_S), from the covariance of all views together.
-    conditional_entropy : float
-        H(Z_S | X), from the covariance of the views of one node, averaged over nodes. Since Z_S is a function of the view
-        S, this is also I(Z_S, S | X).
-    mutual_information : float
-        I(Z_S, X) = H(Z_S) - H(Z_S | X).
-    bottleneck : float
-        IB_ssl = I(X, Z_S) - beta I(S, Z_S) = (1 - beta) H(Z_S) - H(Z_S | X).
-    entropy_diagonal, conditional_entropy_diagonal, mutual_information_diagonal, bottleneck_diagonal : float
-        The same with all correlations between dimensions taken as 0, as in the paper's proof of Proposition 1.
-    within_variance : float
-        Trace of the covariance behind `conditional_entropy`. With two views it is half the invariance term
-        ||Z_A - Z_B||_F^2 of the loss.
-    beta, ridge : float
-        As given.
-    n_views : int
-    """
-
-    entropy: float
-    conditional_entropy: float
-    mutual_information: float
-    bottleneck: float
-    entropy_diagonal: float
-    conditional_entropy_diagonal: float
-    mutual_information_diagonal: float
-    bottleneck_diagonal: float
-    within_variance: float
-    beta: float
-    ridge: float
-    n_views: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, in types that JSON knows."""
-        return dataclasses.asdict(self)
-
-
-def gaussian_information(views: Any | Iterable[Any], *, beta: float = 0.5, ridge: float = 1e-3) -> GaussianInformation:
+def gaussian_information(views: Iterable[Any], *, beta: float = 0.5, ridge: float = 1e-3) -> dict[str, float]:
     r"""Estimate H(Z_S), H(Z_S | X), I(Z_S, X) and the self-supervised information bottleneck.
 
     With P(Z_S) = N(mu, Sigma) and P(Z_S | X) = N(mu_X, Sigma_X) (the paper's Assumption 1),
@@ -88,35 +43,33 @@ def gaussian_information(views: Any | Iterable[Any], *, beta: float = 0.5, ridge
 
     Returns
     -------
-    GaussianInformation
+    dict
+        In nats: ``entropy`` H(Z_S); ``conditional_entropy`` H(Z_S | X), which is also I(Z_S, S | X), since Z_S is a
+        function of the view S; ``mutual_information`` I(Z_S, X) = H(Z_S) - H(Z_S | X); ``bottleneck``
+        IB_ssl = I(X, Z_S) - beta I(S, Z_S) = (1 - beta) H(Z_S) - H(Z_S | X). The same four with ``_diagonal`` at the end
+        take all correlations between dimensions as 0, as in the paper's proof of Proposition 1. ``within_variance`` is the
+        trace of the covariance behind H(Z_S | X); with two views it is half the invariance term ||Z_A - Z_B||_F^2 of the
+        loss.
     """
     if not 0 < beta <= 1:
         raise ValueError(f"beta must be in (0, 1], got {beta}")
     if not ridge > 0:
         raise ValueError(f"ridge must be positive, got {ridge}")
-    pooled, within, k = _covariances(views)
-    h = _entropy(np.linalg.eigvalsh(pooled), ridge)
-    h_given_x = _entropy(np.linalg.eigvalsh(within), ridge)
-    h_diagonal = _entropy(np.diag(pooled), ridge)
-    h_given_x_diagonal = _entropy(np.diag(within), ridge)
-    return GaussianInformation(
-        entropy=h,
-        conditional_entropy=h_given_x,
-        mutual_information=h - h_given_x,
-        bottleneck=(1 - beta) * h - h_given_x,
-        entropy_diagonal=h_diagonal,
-        conditional_entropy_diagonal=h_given_x_diagonal,
-        mutual_information_diagonal=h_diagonal - h_given_x_diagonal,
-        bottleneck_diagonal=(1 - beta) * h_diagonal - h_given_x_diagonal,
-        within_variance=float(np.trace(within)),
-        beta=beta,
-        ridge=ridge,
-        n_views=k,
-    )
+    pooled, within = _covariances(views)
+    found = {"within_variance": float(np.trace(within))}
+    for ending, variances in (("", np.linalg.eigvalsh), ("_diagonal", np.diag)):
+        h, h_given_x = (_entropy(variances(covariance), ridge) for covariance in (pooled, within))
+        found |= {
+            f"entropy{ending}": h,
+            f"conditional_entropy{ending}": h_given_x,
+            f"mutual_information{ending}": h - h_given_x,
+            f"bottleneck{ending}": (1 - beta) * h - h_given_x,
+        }
+    return found
 
 
-def _covariances(views: Iterable[Any]) -> tuple[Array, Array, int]:
-    """Return the covariance over all nodes and views, the mean one over the views of a node, and the number of views."""
+def _covariances(views: Iterable[Any]) -> tuple[Array, Array]:
+    """Return the covariance over all nodes and views, and the mean one over the views of a node."""
     pooled: Array | None = None
     k = 0
     for view in views:
@@ -135,7 +88,7 @@ def _covariances(views: Iterable[Any]) -> tuple[Array, Array, int]:
     if pooled is None or k < 2:
         raise ValueError(f"views must hold at least 2 views of the nodes, shape (k, n, d), got {k}")
     between = sums.T @ sums / (k * len(sums))
-    return pooled / k, (pooled - between) / (k - 1), k
+    return pooled / k, (pooled - between) / (k - 1)
 
 
 def _entropy(variances: Array, ridge: float) -> float:

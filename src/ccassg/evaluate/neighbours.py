@@ -1,6 +1,5 @@
 """The nearest rows of an embedding: exactly for any number of rows, or nearly so for all rows of a large one."""
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,6 @@ import numpy.typing as npt
 from ccassg.evaluate.checks import check_embedding
 from ccassg.graph import Array
 
-# Above this many rows faiss searches, if it is installed: the same exact search with better arithmetic.
-FAISS_ROWS = 100_000
 # Queries and rows compared at once: 16 MB of similarities in single precision, whatever the number of nodes.
 BLOCK = (256, 16_384)
 
@@ -18,7 +15,7 @@ BLOCK = (256, 16_384)
 def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = "cosine") -> tuple[Array, Array]:
     """Find the nodes nearest to one node or to several.
 
-    The search is exact. Above 100 thousand nodes it is done by faiss, if that library is installed.
+    The search is exact, and done in blocks: memory does not grow with the number of pairs.
 
     Parameters
     ----------
@@ -57,15 +54,10 @@ def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = 
         raise ValueError(f"query_index must be row numbers, got {query_index!r}")
     if len(queries) and not (queries.min() >= 0 and queries.max() < len(rows)):
         raise ValueError(f"query_index must be in 0 .. {len(rows) - 1}, got {query_index!r}")
-    order, scores = nearest_nodes(rows, queries, k, metric)
+    order, scores = nearest(rows[queries], rows, k, metric, itself=queries)
     if metric == "euclidean":
         scores = np.sqrt(np.maximum(-scores, 0))
     return (order[0], scores[0]) if np.ndim(query_index) == 0 else (order, scores)
-
-
-def nearest_nodes(z: Array, nodes: Array, k: int, metric: str = "cosine") -> tuple[Array, Array]:
-    """Find the ``k`` other rows of ``z`` that are nearest to each of some of its rows, as `nearest` does."""
-    return nearest(z[nodes], z, k, metric, itself=nodes)
 
 
 def nearest(
@@ -76,77 +68,41 @@ def nearest(
     *,
     itself: Array | None = None,
     block: tuple[int, int] = BLOCK,
-    faiss_rows: int = FAISS_ROWS,
 ) -> tuple[Array, Array]:
-    """Find the ``k`` rows of a table that are nearest to each query, exactly.
+    """Find the ``k`` rows of a table (n, d) that are nearest to each query (q, d), exactly; fewer where there are no more.
 
-    Parameters
-    ----------
-    queries : float array of shape (q, d)
-    table : float array of shape (n, d)
-    k : int
-        At most as many as there are rows to find.
-    metric : {"cosine", "dot", "euclidean"}
-    itself : int array of shape (q,), optional
-        A row of the table for each query that is never found, such as its own.
-    block : pair of int
-        Queries and rows of the table compared at once.
-    faiss_rows : int
-        Tables with more rows are searched by faiss, if it is installed; equally near rows then come in any order.
-
-    Returns
-    -------
-    index : int64 array of shape (q, k)
-        Rows of the table, nearest first; of equally near ones the lower index.
-    score : float array of the same shape
-        Cosine, inner product, or the squared distance with a minus sign: higher is nearer.
+    ``itself`` (q,) names a row of the table for each query that is never found, such as its own; ``block`` is how many
+    queries and rows are compared at once. Returns the rows (q, k), nearest first, of equally near ones the lower index,
+    and their scores: cosine, inner product, or the squared distance with a minus sign; higher is nearer.
     """
     k = min(k, len(table) - (itself is not None))
     queries, table = _as_products(queries, table, metric)
-    if len(table) > faiss_rows and table.dtype == np.float32 and find_spec("faiss") is not None:
-        index, score = _by_faiss(queries, table, k, itself)
-    else:
-        index, score = _by_blocks(queries, table, k, itself, block)
+    index, score = _by_blocks(queries, table, k, itself, block)
     if metric == "euclidean":
         return index, 2 * score - (queries[:, :-1] ** 2).sum(1, keepdims=True)
     return index, np.clip(score, -1, 1) if metric == "cosine" else score
 
 
-def likely_neighbours(
-    z: Array, k: int, *, n_probes: int = 16, max_cell: int = 4_096, random_state: int = 0
-) -> tuple[Array, Array]:
+def likely_neighbours(z: Array, k: int, *, n_probes: int = 16, max_cell: int = 4_096) -> tuple[Array, Array]:
     """Find the nearest rows by cosine similarity for large n, looking only in the cells that lie nearest to each row.
 
     K-means divides the rows into about sqrt(n) cells; a row is compared with the members of the ``n_probes`` cells
     whose centres are nearest to it. On the largest graph of the paper (34 thousand nodes) this finds 99 % of the exact
     neighbours with a tenth of the work. Projecting to fewer dimensions instead finds a third of them: an embedding
-    without correlated columns has none to spare.
+    without correlated columns has none to spare. In a cell with more than ``max_cell`` members, that many are drawn.
 
-    Parameters
-    ----------
-    z : float array of shape (n, d)
-    k, n_probes : int
-    max_cell : int
-        The most members of a cell that neighbours are looked for among.
-    random_state : int
-        Seed of the cells.
-
-    Returns
-    -------
-    index : int array of shape (n, k)
-        Nearest first. A row that met fewer than ``k`` others names itself in the rest.
-    similarity : float array of the same shape
-        Exact for the rows that were found, -1 for the rest.
+    Returns the rows (n, k), nearest first, and their exact similarities. A row that met fewer than ``k`` others names
+    itself in the rest, with similarity -1.
     """
     from sklearn.cluster import MiniBatchKMeans
 
     unit = unit_rows(z)
     n = len(unit)
-    cells = MiniBatchKMeans(max(1, int(n**0.5)), batch_size=4_096, max_iter=10, n_init=1, random_state=random_state)
+    cells = MiniBatchKMeans(max(1, int(n**0.5)), batch_size=4_096, max_iter=10, n_init=1, random_state=0)
     # Of equal rows k-means leaves cells without members; their centres must not be taken for near ones.
     used, cell_of = np.unique(cells.fit(unit).labels_, return_inverse=True)
     probes, _ = nearest(unit, cells.cluster_centers_[used], n_probes)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(0)
     index, similarity = np.repeat(np.arange(n)[:, None], k, axis=1), np.full((n, k), -np.inf, unit.dtype)
     for cell in range(len(used)):
         members = np.flatnonzero(cell_of == cell)
@@ -203,21 +159,6 @@ def _by_blocks(
             where, best = _merge(where, best, rows, products, k)
         index[here], score[here] = where, best
     return index, score
-
-
-def _by_faiss(queries: Array, table: Array, k: int, itself: Array | None) -> tuple[Array, Array]:
-    """Return the same, of equally near rows in any order."""
-    import faiss
-
-    flat = faiss.IndexFlatIP(table.shape[1])
-    flat.add(np.ascontiguousarray(table))
-    score, index = flat.search(np.ascontiguousarray(queries), k + (itself is not None))
-    if itself is not None:
-        # The node itself is usually first, but not always (an equal row, or no longest one under "dot").
-        own = index == itself[:, None]
-        own[~own.any(axis=1), -1] = True
-        index, score = index[~own].reshape(-1, k), score[~own].reshape(-1, k)
-    return index.astype(np.int64), score
 
 
 def _merge(index: Array, best: Array, rows: Array, scores: Array, k: int) -> tuple[Array, Array]:

@@ -13,18 +13,8 @@ from ccassg.graph import Array
 def summarize(z: Array, y: Array | None = None, *, n_seeds: int = 5) -> dict[str, Any]:
     """Score an embedding (n, d): diagnostics always; linear probe, clustering and neighbours where there are labels.
 
-    Parameters
-    ----------
-    z : float array of shape (n, d)
-    y : int array of shape (n,), optional
-        Classes, -1 for nodes without a label, which only the diagnostics count. One class alone is not scored.
-    n_seeds : int
-        Random splits of the linear probe.
-
-    Returns
-    -------
-    dict
-        ``nodes``, ``dimensions``, ``diagnostics``, and with labels ``probe``, ``clustering`` and ``knn``, ready for JSON.
+    ``y`` (n,) are classes, -1 for nodes without a label, which only the diagnostics count; one class alone is not scored.
+    The probe has ``n_seeds`` random splits. The result is ready for JSON.
     """
     result: dict[str, Any] = {"nodes": len(z), "dimensions": z.shape[1], "diagnostics": diagnose(z)}
     if y is not None and len(np.unique(y[y >= 0])) > 1:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ccassg.evaluate.diagnostics import effective_rank
+from ccassg.evaluate.diagnostics import diagnose
 from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.records import Run
 from ccassg.model.loss import Objective, cca_ssg_loss, standardize
@@ -83,7 +83,7 @@ def train_points(run: Run, _dataset: None) -> dict[str, Any]:
         "final_loss": float(loss.detach()),
         "spread": float(np.sqrt(points.var(0).sum())),
         "absolute_correlation": float(abs(correlation)),
-        "effective_rank": effective_rank(points),
+        "effective_rank": diagnose(points)["effective_rank"],
     }
     return {
         "points": points.round(4).tolist(),

@@ -91,7 +91,7 @@ def estimate_along_training(run: Run, data: Dataset) -> dict[str, Any]:
             if step > run["steps"][-1]:
                 break
             estimate = gaussian_information(_views(model, data.graph, run), beta=run["beta"])
-            snapshots.append({"step": step} | estimate.as_dict())
+            snapshots.append({"step": step} | estimate)
     for snapshot in snapshots:
         snapshot |= {name: values[snapshot["step"]] for name, values in model.history_.items()}
     return {"snapshots": snapshots, "n_parameters": model.n_parameters_}

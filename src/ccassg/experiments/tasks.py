@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ccassg import provenance
-from ccassg.evaluate.diagnostics import correlation_matrix, effective_rank, n_constant_columns, off_diagonal_correlation
+from ccassg.evaluate.diagnostics import correlation_matrix, diagnose
 from ccassg.evaluate.probe import linear_probe
 from ccassg.evaluate.scores import ProbeResult, score
 from ccassg.experiments import collapse, information, methods
@@ -32,14 +32,14 @@ def classify_nodes(run: Run, data: Dataset) -> Result:
     return score_embedder(run, data, make_model(run))
 
 
-def score_embedder(run: Run, data: Dataset, model: Any) -> Result:
+def score_embedder(run: Run, data: Dataset, model: Any, probe: Callable[..., ProbeResult] = linear_probe) -> Result:
     """Train a model, embed, and probe the embedding on every split of the run."""
     cost, fit_seconds = _fit(model, data)
     start = time.perf_counter()
     z = model.transform(data.graph)
     embedded = time.perf_counter()
     splits = [split_of(data, given) for given in run["splits"]]
-    scores = linear_probe(z, data.y, splits, seeds=[run["seed"]], **run["probe"])
+    scores = probe(z, data.y, splits, seeds=[run["seed"]], **probe_settings(run))
     seconds = {"fit": fit_seconds, "embed": embedded - start, "probe": time.perf_counter() - embedded}
     return _scored(scores) | cost | {"seconds": seconds}
 
@@ -72,14 +72,12 @@ def train_only(run: Run, data: Dataset) -> Result:
 def picture_correlations(run: Run, data: Dataset) -> Result:
     """The absolute correlations of evenly spaced columns, of an embedding or of the features, and measures of all columns."""
     z = make_model(run).fit_transform(data.graph)
+    found = diagnose(z)
     shown = np.unique(np.linspace(0, z.shape[1] - 1, run["n_columns"]).round().astype(int))
     return {
         "matrix": pack(np.abs(correlation_matrix(z)[np.ix_(shown, shown)])),
         "n_columns": z.shape[1],
-        "n_constant_columns": n_constant_columns(z),
-        "off_diagonal_correlation": off_diagonal_correlation(z),
-        "effective_rank": effective_rank(z),
-    }
+    } | {key: found[key] for key in ("n_constant_columns", "off_diagonal_correlation", "effective_rank")}
 
 
 TASKS: dict[str, Callable[[Run, Any], Result]] = {
@@ -100,6 +98,11 @@ def make_model(run: Run) -> Any:
 def split_of(data: Dataset, given: dict[str, Any]) -> Split:
     """The split that a run describes: arguments of `Dataset.split`."""
     return data.split(given.get("seed", 0), **{name: value for name, value in given.items() if name != "seed"})
+
+
+def probe_settings(run: Run) -> dict[str, Any]:
+    """The settings of a run's probe; runs also name the solver, which is another function."""
+    return {name: value for name, value in run["probe"].items() if name != "solver"}
 
 
 def _scored(scores: ProbeResult) -> Result:

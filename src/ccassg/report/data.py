@@ -14,23 +14,9 @@ from ccassg.graph import Array
 class ReportData:
     """All that the page shows. Only ``title`` and ``embedding`` are needed; what is left out is not drawn.
 
-    Attributes
-    ----------
-    title, embedding, node_ids, labels, columns, layout
-        As in `write_report`.
-    history : dict of str to list of float
-        One value per step: ``loss``, ``invariance``, ``decorrelation`` or others.
-    probe : dict, or None
-        Result of a linear probe, as of `ProbeResult.as_dict`: ``accuracies`` (one per run, as fractions),
-        ``accuracy`` and ``std``, ``confusion`` (class by class counts, rows the true class), any further values or lists
-        of one value per run; and ``classes``, the names of the classes.
-    settings, provenance : dict
-        Shown as tables. Of the provenance, ``seconds`` and ``peak_memory`` (bytes) are also shown at the top.
-    choices : list of str
-        Why automatic settings are what they are.
-    notes : list of str
-    graph : dict
-        Counts: ``nodes``, ``edges``, ``isolated``, ``features`` and others.
+    The first six are as in `write_report`. ``history`` has one value per step. ``probe`` is as of `ProbeResult.as_dict`,
+    with ``classes``, the names of the classes. Of the ``provenance``, ``seconds`` and ``peak_memory`` (bytes) are also shown
+    at the top. ``choices`` say why automatic settings are what they are; ``graph`` are the counts of `Graph.counts`.
     """
 
     title: str

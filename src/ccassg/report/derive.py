@@ -1,6 +1,6 @@
 """What the page shows beyond the records: numbers derived from an embedding by NumPy and scikit-learn.
 
-Arrays in, arrays out; nothing here knows about HTML. Everything random takes a seed.
+Arrays in, arrays out; nothing here knows about HTML. What is random has a fixed seed: the same embedding, the same page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,32 +34,19 @@ def principal_components(embedding: Array, dim: int = 50) -> Array:
     return (projected / max(float(np.abs(projected).max(initial=0.0)), 1e-300)).astype(np.float32)
 
 
-def map_2d(
-    reduced: Array, *, n_landmarks: int = N_LANDMARKS, n_iterations: int = N_ITERATIONS, random_state: int = 0
-) -> tuple[Array, str]:
-    """Place the nodes in the plane so that near nodes stay near.
+def map_2d(reduced: Array, *, n_landmarks: int = N_LANDMARKS, n_iterations: int = N_ITERATIONS) -> tuple[Array, str]:
+    """Place nodes, given by principal components (n, m), in the plane so that near ones stay near.
 
     Up to ``n_landmarks`` nodes: t-SNE. Beyond: t-SNE of that many nodes drawn at random, and every other node at the
     weighted mean of the places of its five nearest landmarks. Fewer than eight nodes: the first two principal components.
-
-    Parameters
-    ----------
-    reduced : array of shape (n, m)
-        Of `principal_components`.
-    n_landmarks, n_iterations, random_state : int
-
-    Returns
-    -------
-    positions : float64 array of shape (n, 2)
-    how : str
-        One sentence for the reader of the picture.
+    Returns the places (n, 2), and how they came about in a sentence for the reader of the picture.
     """
     n = len(reduced)
     if n < 8 or not reduced.any():
         flat = np.zeros((n, 2))
         flat[:, : min(2, reduced.shape[1])] = reduced[:, :2]
         return flat, "The first two principal components of the embedding."
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(0)
     chosen = np.arange(n) if n <= n_landmarks else np.sort(rng.choice(n, n_landmarks, replace=False))
     landmarks = reduced[chosen]
     # The PCA start keeps the large-scale order; its smallest scale is t-SNE's own convention.
@@ -69,7 +56,7 @@ def map_2d(
     start += rng.normal(scale=1e-6, size=start.shape)  # equal rows would otherwise never part
     perplexity = min(30.0, (len(chosen) - 1) / 3)
     # The coarse angle takes a third off the time; how well neighbours are kept changes in the third digit only.
-    tsne = TSNE(perplexity=perplexity, init=start, max_iter=n_iterations, angle=0.8, random_state=random_state)
+    tsne = TSNE(perplexity=perplexity, init=start, max_iter=n_iterations, angle=0.8, random_state=0)
     placed = np.asarray(tsne.fit_transform(landmarks), dtype=np.float64)
     how = (
         f"t-SNE of the first {reduced.shape[1]} principal components: near nodes are alike; distances between groups mean "
@@ -83,11 +70,11 @@ def map_2d(
     return positions, f"{how} Computed on {len(chosen):,} nodes; the others lie at the mean of their nearest of these."
 
 
-def clusters(reduced: Array, n_clusters: int, *, random_state: int = 0) -> Array:
+def clusters(reduced: Array, n_clusters: int) -> Array:
     """Find groups of nodes by k-means, as int array of shape (n,); cluster 0 is the largest."""
     k = max(1, min(n_clusters, len(np.unique(reduced, axis=0))))
     method = KMeans if len(reduced) <= 20_000 else MiniBatchKMeans
-    found = method(n_clusters=k, n_init=3, random_state=random_state).fit_predict(reduced)
+    found = method(n_clusters=k, n_init=3, random_state=0).fit_predict(reduced)
     by_size = np.argsort(-np.bincount(found, minlength=k), kind="stable")
     return np.argsort(by_size)[found]
 

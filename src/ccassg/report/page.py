@@ -19,7 +19,6 @@ from ccassg.graph import Dataset
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.report.data import ReportData, about_model
 
-STYLES = ("page.css",)
 SCRIPTS = ("base.js", "map.js", "charts.js", "panel.js", "page.js")
 
 
@@ -35,8 +34,6 @@ def write_report(
     labels: Any = None,
     columns: Mapping[str, Any] | None = None,
     layout: Any = None,
-    n_clusters: int | None = None,
-    random_state: int = 0,
 ) -> Path:
     """Write one self-contained HTML page about an embedding: map, clusters, neighbours, spectrum, and what else is given.
 
@@ -59,15 +56,11 @@ def write_report(
         Further colourings of the map: numbers give a scale, anything else categories.
     layout : float array of shape (n, 2), optional
         Places on the map, such as real coordinates, in place of those derived here.
-    n_clusters : int, optional
-        Clusters of the k-means colouring; by default as many as there are labels, else 8.
-    random_state : int
-        Seed of the map and the clusters; the same arguments give the same page.
 
     Returns
     -------
     Path
-        Where the page is.
+        Where the page is. The same arguments give the same page.
 
     Examples
     --------
@@ -101,24 +94,20 @@ def write_report(
         probe=probe,
         **about,
     )
-    return write_page(path, report, n_clusters=n_clusters, random_state=random_state)
+    return write_page(path, report)
 
 
-def write_page(
-    path: str | os.PathLike[str], data: ReportData, *, n_clusters: int | None = None, random_state: int = 0
-) -> Path:
+def write_page(path: str | os.PathLike[str], data: ReportData) -> Path:
     """Write the page of what has been put together already; see `write_report`."""
     from ccassg.report.payload import build_payload  # brings in scikit-learn, a second that others need not wait
 
-    target = Path(path)
-    payload = build_payload(data, n_clusters=n_clusters, random_state=random_state)
-    write_bytes_atomic(target, render(payload).encode("utf-8"))
-    return target
+    write_bytes_atomic(Path(path), render(build_payload(data)).encode("utf-8"))
+    return Path(path)
 
 
 def render(payload: dict[str, Any]) -> str:
     """Return the page as text, from what `build_payload` gave."""
-    style = "\n".join(_asset(name) for name in STYLES)
+    style = _asset("page.css")
     script = "\n".join(_asset(name) for name in SCRIPTS)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "

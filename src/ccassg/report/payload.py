@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ccassg.evaluate.diagnostics import correlation_matrix, diagnose
-from ccassg.evaluate.neighbours import likely_neighbours, nearest_nodes
+from ccassg.evaluate.neighbours import likely_neighbours, nearest
 from ccassg.graph import Array
 from ccassg.io.encode import DROWNS
 from ccassg.report import derive
@@ -32,37 +32,15 @@ MAX_COLUMNS = 128
 NO_LABEL = "(no label)"
 
 
-def build_payload(
-    data: ReportData,
-    *,
-    n_clusters: int | None = None,
-    random_state: int = 0,
-    max_nodes: int = MAX_NODES,
-    max_exact: int = MAX_EXACT,
-) -> dict[str, Any]:
-    """Derive everything the page shows.
+def build_payload(data: ReportData, *, max_nodes: int = MAX_NODES, max_exact: int = MAX_EXACT) -> dict[str, Any]:
+    """Derive everything the page shows, in JSON's own types; every float is finite.
 
-    Parameters
-    ----------
-    data : ReportData
-    n_clusters : int, optional
-        Clusters of the k-means colouring; by default as many as there are labels, else 8.
-    random_state : int
-        Seed of the map, the clusters and the sample.
-    max_nodes : int
-        The most nodes on the page.
-    max_exact : int
-        The most nodes whose neighbours are searched exactly.
-
-    Returns
-    -------
-    dict
-        Made of str, int, float, bool, None, list and dict only; every float is finite.
+    At most ``max_nodes`` nodes are shown; the neighbours of at most ``max_exact`` are searched exactly.
     """
     # One thread: on a machine busy with other work, waiting threads make t-SNE and small decompositions several times
     # slower, and the picture would depend on the number of cores.
     with threadpool_limits(limits=1):
-        plain: dict[str, Any] = _plain(_derive(data, n_clusters, random_state, max_nodes, max_exact))
+        plain: dict[str, Any] = _plain(_derive(data, max_nodes, max_exact))
     return plain
 
 
@@ -72,11 +50,9 @@ def pack(array: Array) -> dict[str, Any]:
     return {"type": array.dtype.name, "data": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
-def _derive(
-    data: ReportData, n_clusters: int | None, random_state: int, max_nodes: int, max_exact: int
-) -> dict[str, Any]:
+def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
     n_all = len(data.embedding)
-    data = _sample(data, max_nodes, random_state)
+    data = _sample(data, max_nodes)
     embedding = np.ascontiguousarray(data.embedding, dtype=np.float32)
     n, dim = embedding.shape
     found = diagnose(embedding)
@@ -85,6 +61,7 @@ def _derive(
     warnings = [str(note) for note in data.notes if DROWNS in str(note)] + found["warnings"]
     warnings += derive.run_warnings(data.graph, data.history, dim, joined=joined)
     notes = [note for note in data.notes if DROWNS not in str(note)]
+    variance = found["spectrum"][:n]
     if n < n_all:
         notes.append(f"The page shows {n:,} nodes drawn at random of {n_all:,}.")
     ids = range(n) if data.node_ids is None else data.node_ids
@@ -94,13 +71,16 @@ def _derive(
         "allNodes": n_all,
         "dim": dim,
         "ids": [_text(name) for name in ids],
-        "map": _map(data, reduced, random_state),
-        "colourings": _colourings(data, reduced, n_clusters, random_state),
-        "neighbours": _neighbours(embedding, max_exact, random_state),
+        "map": _map(data, reduced),
+        "colourings": _colourings(data, reduced),
+        "neighbours": _neighbours(embedding, max_exact),
         "curves": _curves(data.history),
         "correlation": _correlation(embedding)
         | {"meanAbsolute": found["off_diagonal_correlation"], "constant": found["n_constant_columns"]},
-        "spectrum": {"variance": _shares(found["spectrum"][:n]), "effectiveRank": found["effective_rank"]},
+        "spectrum": {
+            "variance": [value / (sum(variance) or 1.0) for value in variance],
+            "effectiveRank": found["effective_rank"],
+        },
         "probe": data.probe,
         "settings": data.settings,
         "provenance": data.provenance,
@@ -111,11 +91,11 @@ def _derive(
     }
 
 
-def _sample(data: ReportData, max_nodes: int, random_state: int) -> ReportData:
+def _sample(data: ReportData, max_nodes: int) -> ReportData:
     n = len(data.embedding)
     if n <= max_nodes:
         return data
-    rows = np.sort(np.random.default_rng(random_state).choice(n, max_nodes, replace=False))
+    rows = np.sort(np.random.default_rng(0).choice(n, max_nodes, replace=False))
 
     def pick(values: Any) -> Any:
         return None if values is None else _objects(values)[rows]
@@ -130,10 +110,10 @@ def _sample(data: ReportData, max_nodes: int, random_state: int) -> ReportData:
     )
 
 
-def _map(data: ReportData, reduced: Array, random_state: int) -> dict[str, Any]:
+def _map(data: ReportData, reduced: Array) -> dict[str, Any]:
     """Return positions on a grid of 65536 steps, finer than any screen, with the picture's proportions kept."""
     if data.layout is None:
-        positions, how = derive.map_2d(reduced, random_state=random_state)
+        positions, how = derive.map_2d(reduced)
     else:
         positions, how = np.asarray(data.layout, dtype=np.float64), "Places given by the user."
     low = positions.min(axis=0)
@@ -142,15 +122,14 @@ def _map(data: ReportData, reduced: Array, random_state: int) -> dict[str, Any]:
     return {"x": pack(grid[:, 0]), "y": pack(grid[:, 1]), "how": how}
 
 
-def _colourings(data: ReportData, reduced: Array, n_clusters: int | None, random_state: int) -> list[dict[str, Any]]:
+def _colourings(data: ReportData, reduced: Array) -> list[dict[str, Any]]:
     made = []
     n_classes = 0
     if data.labels is not None:
         labels = _categories("label", [NO_LABEL if v is None or v == "" else v for v in data.labels])
         n_classes = len([name for name in labels["names"] if name != NO_LABEL])
         made.append(labels)
-    k = n_clusters or (n_classes if 2 <= n_classes <= 15 else 8)
-    found = derive.clusters(reduced, k, random_state=random_state)
+    found = derive.clusters(reduced, n_classes if 2 <= n_classes <= 15 else 8)
     made.append(_categories("cluster (k-means)", [f"cluster {c + 1}" for c in found], in_order=True))
     for name, values in data.columns.items():
         array = _objects(values)
@@ -201,14 +180,14 @@ def _numbers(name: str, values: Array) -> dict[str, Any]:
     return {"name": _text(name), "kind": "number", "low": low, "high": high, "values": pack(numbers)}
 
 
-def _neighbours(embedding: Array, max_exact: int, random_state: int) -> dict[str, Any]:
+def _neighbours(embedding: Array, max_exact: int) -> dict[str, Any]:
     """Return the nearest ten of every node; similarities in steps of 1/32767, half the bytes of a float."""
     n = len(embedding)
     exact = n <= max_exact
     if exact:
-        index, similarity = nearest_nodes(embedding, np.arange(n), 10)
+        index, similarity = nearest(embedding, embedding, 10, itself=np.arange(n))
     else:
-        index, similarity = likely_neighbours(embedding, 10, random_state=random_state)
+        index, similarity = likely_neighbours(embedding, 10)
     return {
         "exact": exact,
         "k": index.shape[1],
@@ -222,12 +201,6 @@ def _correlation(embedding: Array) -> dict[str, Any]:
     shown = _spaced(embedding.shape[1], MAX_COLUMNS)
     matrix = correlation_matrix(embedding)[np.ix_(shown, shown)]
     return {"size": len(shown), "columns": shown.tolist(), "values": pack(np.round(matrix * 127).astype(np.int8))}
-
-
-def _shares(values: list[float]) -> list[float]:
-    """Return each value's share of their sum."""
-    total = sum(values) or 1.0
-    return [value / total for value in values]
 
 
 def _spaced(n: int, most: int) -> Array:
@@ -254,17 +227,15 @@ def _text(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """Return the same in JSON's own types; numbers that are not finite become None."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
     if value is None or isinstance(value, (bool, str)):
         return value
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
         # JavaScript's numbers are exact up to 2^53; a longer seed must not come out rounded.
-        return int(value) if abs(int(value)) <= 2**53 else str(value)
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return value if abs(value) <= 2**53 else str(value)
     if isinstance(value, Mapping):
         return {_text(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, range)):

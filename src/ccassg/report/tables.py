@@ -24,26 +24,12 @@ def mean_std(values: Sequence[float], *, digits: int = 1) -> str:
 
 
 def beside(
-    rows: Sequence[Mapping[str, Any]],
-    published: Mapping[str, Mapping[str, Any]],
-    *,
-    key: str,
+    rows: Sequence[Mapping[str, Any]], published: Mapping[str, Mapping[str, Any]], *, key: str
 ) -> list[dict[str, Any]]:
-    """Put published values next to ours: column ``Cora`` is followed by ``Cora (paper)``.
+    """Put published values next to ours: column ``Cora`` is followed by ``Cora (paper)`` if any row has such a value.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-    published : dict of dict
-        ``published[row[key]][column]`` is the value for that row and column; what it lacks stays empty.
-    key : str
-        The column that names the row, such as ``"method"``.
-
-    Returns
-    -------
-    list of dict
-        With a column added after each one that has a published value in any row. Published rows that we did not run
-        come last, with our side empty.
+    ``published[row[key]][column]`` is the value for a row and column; what it lacks stays empty. Published rows that we did
+    not run come last, with our side empty.
     """
     known = {column for values in published.values() for column in values}
     order = [c for c in _columns(rows) if c != key]

@@ -20,7 +20,7 @@ from ccassg.experiments.experiment import Cells, Found
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Run
 from ccassg.experiments.runs import OURS, classification_run
-from ccassg.experiments.tasks import probe_settings, split_of
+from ccassg.experiments.tasks import probe_settings
 from ccassg.graph import Dataset
 from ccassg.report import style
 from ccassg.training import loop
@@ -76,7 +76,7 @@ def cells(plan: Plan) -> Cells:
 
 def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
     """Train once; criteria and accuracies after some of the steps, and the loss of all."""
-    split = split_of(data, run["splits"][0])
+    split = data.split(**run["splits"][0])
     model = CCASSG(**run["settings"], n_steps=max(run["steps"]), random_state=run["seed"])
     settings, encoder = model.prepare(data.graph)
     (tower,) = encoder

@@ -62,7 +62,7 @@ def test_a_stopped_worker_answers_no_more(servant):
 def test_a_worker_ends_when_nobody_waits():
     settings = {"n_steps": 10**9, "learning_rate": 1e-3, "noise": 0.5}
     run = {"task": "collapse", "dataset": "toy", "case": "invariance", "settings": settings, "seed": 0}
-    command = [sys.executable, "-m", "ccassg.worker", "ccassg.experiments.execute"]
+    command = [sys.executable, "-m", "ccassg.worker", "ccassg.experiments.runner"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdin.write(json.dumps({"run": run}) + "\n")
         process.stdin.close()

@@ -26,8 +26,8 @@ class WorkerError(RuntimeError):
 class Worker:
     """The caller's side: a process that answers one order after the other.
 
-    The function ``serve`` of the ``module`` does the work: a generator function from an iterator of orders to answers, one
-    per order, both dicts in JSON's types. ``threads`` are those of the numerical libraries, by default as in this process.
+    ``serve`` of the module is a generator function from an iterator of orders to answers, one per order, both dicts in JSON's
+    types. ``threads`` are those of the numerical libraries, by default as in this process.
     """
 
     def __init__(self, module: str, *, threads: int | None = None) -> None:
@@ -41,7 +41,15 @@ class Worker:
 
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:
         """Send an order and wait for its answer; WorkerError if the work failed or the process died."""
-        reply = json.loads(self._exchange(json.dumps(order)) or "{}")
+        to, back = self._process.stdin, self._process.stdout
+        assert to is not None
+        assert back is not None
+        line = ""  # stays empty if the process has ended
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps(order), file=to, flush=True)
+            # Its input stays open: the end of it would tell the worker that nobody waits.
+            line = back.readline()
+        reply = json.loads(line or "{}")
         if "answer" in reply:
             return dict(reply["answer"])
         if "error" in reply:
@@ -62,19 +70,6 @@ class Worker:
         # Leaving it closes the pipes and waits; what a dead process did not read is of no use.
         with contextlib.suppress(BrokenPipeError), self._errors, self._process:
             pass
-
-    def _exchange(self, line: str) -> str:
-        """Return the line that answers a line; empty if the process has ended."""
-        to, back = self._process.stdin, self._process.stdout
-        if to is None or back is None:
-            raise ValueError("the worker must be started with pipes")
-        try:
-            to.write(line + "\n")
-            to.flush()
-            # Its input stays open: the end of it would tell the worker that nobody waits.
-            return back.readline()
-        except BrokenPipeError:
-            return ""
 
 
 def why(code: int, errors: str) -> str:

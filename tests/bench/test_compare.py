@@ -8,13 +8,12 @@ from ccassg.bench import compare
 @pytest.mark.slow
 def test_every_contestant_is_timed_and_compared_with_the_textbook():
     lines = []
-    (row,) = compare.compare(["cora"], rounds=2, threads=1, say=lines.append)
+    (row,) = compare.compare(["cora"], rounds=2, threads=1, device="cpu", say=lines.append)
     for kind in ("textbook", "exact", "fast"):
         assert len(row[kind]["all_step_seconds"]) == 2
         assert row[kind]["ratio"] == pytest.approx(row["textbook"]["step_seconds"] / row[kind]["step_seconds"])
         assert row[kind]["fit_seconds"] > 50 * row[kind]["step_seconds"]  # 50 steps and the set-up
         assert row[kind]["peak_memory"] > 1e8
-    assert 0 < row["exact"]["gemm_fraction"] < 1.5
     assert row["exact"]["ratio"] > 1
     assert lines[0].startswith("cora")
 
@@ -36,8 +35,10 @@ def test_growth_is_a_slope_of_logarithms(monkeypatch):
             self.nodes = order.get("nodes", self.nodes)
             return {"seconds": [9.0, self.nodes * 1e-6], "peak_memory": self.nodes**0.5}
 
+    lines = []
     monkeypatch.setattr(compare, "Worker", Contestant)
-    made = compare.growth((100, 1000, 10_000))
+    made = compare.growth((100, 1000, 10_000), threads=1, device="cpu", say=lines.append)
     assert made["time_exponent"] == pytest.approx(1)
     assert made["memory_exponent"] == pytest.approx(0.5)
     assert [row["nodes"] for row in made["rows"]] == [100, 1000, 10_000]
+    assert len(lines) == 3

@@ -29,5 +29,4 @@ def test_bench_takes_turns_and_reports_ratios(program, tmp_path):
         assert row[kind]["step_seconds"] > 0
         assert row[kind]["peak_memory"] > 1e7
     assert row["textbook"]["ratio"] == 1
-    assert 0 < row["exact"]["gemm_fraction"] < 1.5
     assert "cora" in out

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ccassg.experiments import EXPERIMENTS
-from ccassg.experiments.documents import provenance_line, renew_findings, replace_block, write
+from ccassg.experiments.documents import headline, provenance_line, renew_findings, replace_block, write
 from ccassg.experiments.records import Records
 
 
@@ -62,3 +62,20 @@ def test_a_record_that_a_table_cannot_use_is_told_in_a_sentence(tmp_path, fake, 
     (tmp_path / "cora.jsonl").write_text("\n".join(lines) + "\n")
     with pytest.raises(ValueError, match=rf"a record does not hold what {name} shows .*; remove its line"):
         write(name, experiment, Records(tmp_path), plan)
+
+
+def test_accuracy_and_speed_of_what_is_recorded(tmp_path, fake):
+    records = Records(tmp_path)
+    assert headline(records) is None
+    citation = EXPERIMENTS["citation"]
+    for run in citation.runs(citation.plan(datasets=["cora"], n_seeds=2)):
+        records.add(fake(run) | {"result": {"test_accuracy": [0.83 + 0.02 * run["seed"]]}})
+    table = headline(records)
+    assert "step" not in table
+    cora, citeseer = table.splitlines()[2:4]
+    assert [cell.strip() for cell in cora.strip("|").split("|")][:3] == ["Cora", "84.0 ± 1.4", "2"]
+    assert "not recorded yet" in citeseer
+    row = {"dataset": "cora", "exact": {"ratio": 3.04}, "fast": {"ratio": 5.0}}
+    (tmp_path / "bench.json").write_text(json.dumps({"datasets": [row]}))
+    cora = headline(records).splitlines()[2]
+    assert [cell.strip() for cell in cora.strip("|").split("|")][4:] == ["3.0x", "5.0x"]

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ccassg.datasets import stochastic_block_graph
-from ccassg.experiments import execute as module
-from ccassg.experiments.execute import execute
+from ccassg.experiments import runner
+from ccassg.experiments.runner import execute
 from ccassg.experiments.runs import OURS, classification_run, method_settings
 
 WIDTHS = {"hidden_dim": 8, "embedding_dim": 8, "n_steps": 2}
@@ -47,7 +47,7 @@ def test_several_label_rates_share_one_embedding():
 def small(monkeypatch):
     """A little graph in the place of Cora."""
     data = stochastic_block_graph(300, n_features=32, sparse_features=True)
-    monkeypatch.setattr(module, "load_dataset", lambda name, data_dir: data)
+    monkeypatch.setattr(runner, "load_dataset", lambda name, data_dir: data)
 
 
 def test_correlation_of_features_and_embedding(small):

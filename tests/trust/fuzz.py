@@ -23,7 +23,7 @@ from ccassg import CCASSG, as_graph
 from ccassg.datasets.planetoid import unpickle
 from ccassg.experiments import EXPERIMENTS, documents
 from ccassg.experiments.records import Records, key_of
-from ccassg.experiments.summary import summarize
+from ccassg.experiments.reproduce import summarize
 from ccassg.io.labels import encode_labels, read_labels
 from ccassg.io.store import manifest_hash, open_store
 from ccassg.io.storewriter import write_store
@@ -196,7 +196,7 @@ def _recorded():
     return {
         "key": key_of(run),
         "run": run,
-        "result": scores | {"probe_epoch": [3], "n_parameters": 5, "peak_memory_fit_bytes": 6, "final_loss": None},
+        "result": scores | {"probe_epoch": [3], "n_parameters": 5, "peak_memory_fit_bytes": 6},
         "seconds": {"fit": 1.0, "total": 2.0},
         "peak_memory_bytes": 7,
         "commit": {"id": "0123456789", "modified": False},

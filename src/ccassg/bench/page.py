@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ccassg.datasets import DATASETS
-from ccassg.experiments.documents import replace_block
+from ccassg.experiments.documents import replace_block, short_commit
 from ccassg.experiments.published import TITLES
 from ccassg.report import style
 from ccassg.report.tables import to_markdown
@@ -47,7 +47,7 @@ def origin(result: dict[str, Any]) -> str:
     """One line: the commits, versions and machine of recorded figures."""
     source = result["provenance"]
     commits = [row["commit"] for row in result.get("datasets", ()) if "commit" in row] or [source["commit"]]
-    which = ", ".join(dict.fromkeys(_short(commit) for commit in commits))
+    which = ", ".join(dict.fromkeys(short_commit(commit) for commit in commits))
     machine = source["machine"]
     threads = source.get("threads", machine["threads"])
     return (
@@ -89,7 +89,6 @@ def _steps(result: dict[str, Any]) -> str:
             "textbook, ms": f"{1e3 * row['textbook']['step_seconds']:.0f}",
             "exact, ms": f"{1e3 * row['exact']['step_seconds']:.0f}",
             "times faster": f"{row['exact']['ratio']:.1f}",
-            "multiply rate": f"{100 * row['exact']['gemm_fraction']:.0f} %",
             "fast, ms": f"{1e3 * row['fast']['step_seconds']:.1f}",
             "times faster ": f"{row['fast']['ratio']:.1f}",
             "peak memory, GB: textbook": f"{row['textbook']['peak_memory'] / 1e9:.2f}",
@@ -122,7 +121,3 @@ def _growth(result: dict[str, Any]) -> str:
     text = f"Time grows with the exponent {growth['time_exponent']:.2f}, memory with {growth['memory_exponent']:.2f}."
     picture = "![Step times against the textbook, and growth with the graph](figures/speed.svg)"
     return "\n\n".join([to_markdown(rows).rstrip(), text, picture, origin(result)]) + "\n"
-
-
-def _short(commit: dict[str, Any] | None) -> str:
-    return "none" if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")

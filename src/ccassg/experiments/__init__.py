@@ -2,28 +2,26 @@
 
 from ccassg.experiments import (
     ablation,
+    accuracy_table,
     augmentation,
-    citation,
     collapse,
-    copurchase,
     correlation,
-    dimension,
     information,
     label_rates,
     methods,
     scalability,
-    trade_off,
+    sweep,
 )
 from ccassg.experiments.experiment import Drawn, Experiment, Plan
 from ccassg.experiments.records import Records
 
 EXPERIMENTS: dict[str, Experiment] = {
     "methods": methods.EXPERIMENT,
-    "citation": citation.EXPERIMENT,
-    "copurchase": copurchase.EXPERIMENT,
+    "citation": accuracy_table.CITATION_GRAPHS,
+    "copurchase": accuracy_table.COPURCHASE_GRAPHS,
     "ablation": ablation.EXPERIMENT,
-    "lambda": trade_off.EXPERIMENT,
-    "dimension": dimension.EXPERIMENT,
+    "lambda": sweep.TRADE_OFF,
+    "dimension": sweep.DIMENSION,
     "scalability": scalability.EXPERIMENT,
     "correlation": correlation.EXPERIMENT,
     "augmentation": augmentation.EXPERIMENT,

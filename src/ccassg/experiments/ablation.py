@@ -29,19 +29,14 @@ def cells(plan: Plan) -> Cells:
     }
 
 
-def draw(found: Found, plan: Plan, _: Path) -> Drawn | None:
+def draw(found: Found, plan: Plan, _: Path) -> Drawn:
     """Variants in rows."""
-    if not found:
-        return None
     rows = beside(
         rows_by_dataset(found, "objective", NAMES, plan.datasets), in_titles(ABLATION, NAMES), key="objective"
     )
-    means = {cell: float(np.mean(accuracies(done))) for cell, done in found.items()}
-    holds = {}
-    for dataset in plan.datasets:
-        by_variant = [means[name, dataset] for name in VARIANTS if (name, dataset) in means]
-        if len(by_variant) == len(VARIANTS):
-            holds[dataset] = by_variant == sorted(by_variant, reverse=True)
+    complete = [dataset for dataset in plan.datasets if all((name, dataset) in found for name in VARIANTS)]
+    means = {dataset: [float(np.mean(accuracies(found[name, dataset]))) for name in VARIANTS] for dataset in complete}
+    holds = {dataset: by_variant == sorted(by_variant, reverse=True) for dataset, by_variant in means.items()}
     statement = "The full loss is best, then the one without decorrelation, and the one without invariance is worst"
     notes = paragraphs(count_note(map(len, found.values())), verdict(statement, holds))
     return Drawn({"": rows}, notes=notes)

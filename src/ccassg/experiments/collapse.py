@@ -21,12 +21,14 @@ CASES = {
     "invariance": "dimensional collapse:\ninvariance alone",
     "invariance and decorrelation": "no collapse:\nwith decorrelation",
 }
+SETTINGS = {"n_steps": 1000, "learning_rate": 1e-2, "noise": 0.5}
 N_POINTS, N_CLASSES, INPUT_DIM, HIDDEN_DIM = 300, 3, 8, 32
 
 
 def cells(plan: Plan) -> Cells:
     """One run per objective."""
-    return {(case,): [_run(case)] for case in CASES}
+    run: Run = {"task": "collapse", "dataset": "toy", "settings": SETTINGS, "seed": 0}
+    return {(case,): [run | {"case": case}] for case in CASES}
 
 
 def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
@@ -42,10 +44,9 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
                 ax.plot(*chosen.T, linestyle="none", marker=style.MARKERS[kind], markersize=3, alpha=0.7)
             limit = max(1.3, 1.05 * np.abs(points).max())
             if case.startswith("alignment"):
-                circle = np.linspace(0, 2 * np.pi, 200)
-                ax.plot(
-                    np.cos(circle), np.sin(circle), color="#5b6675", linewidth=0.6, marker="", linestyle="-", zorder=0
-                )
+                angles = np.linspace(0, 2 * np.pi, 200)
+                circle = np.cos(angles), np.sin(angles)
+                ax.plot(*circle, color="#5b6675", linewidth=0.6, marker="", linestyle="-", zorder=0)
             ax.set(title=CASES[case], xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
         style.save(fig, figures / "collapse")
     rows = [
@@ -115,16 +116,10 @@ def _data(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     return centres[classes] + 0.35 * torch.randn(N_POINTS, INPUT_DIM, generator=generator), classes
 
 
-def _run(case: str) -> Run:
-    settings = {"n_steps": 1000, "learning_rate": 1e-2, "noise": 0.5}
-    return {"task": "collapse", "dataset": "toy", "case": case, "settings": settings, "seed": 0}
-
-
 EXPERIMENT = Experiment(
     title="Complete and dimensional collapse in two dimensions, and what prevents them",
     datasets=("toy",),
     cells=cells,
     draw=draw,
     n_seeds=1,
-    quick_seeds=1,
 )

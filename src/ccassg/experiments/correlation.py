@@ -5,8 +5,8 @@ from typing import Any
 
 from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import TITLES
-from ccassg.experiments.records import Run, unpack
-from ccassg.experiments.runs import OURS, method_settings
+from ccassg.experiments.records import unpack
+from ccassg.experiments.runs import OURS, a_run
 from ccassg.experiments.tables import verdict
 from ccassg.report import style
 
@@ -22,7 +22,11 @@ PANELS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def cells(plan: Plan) -> Cells:
     """Three matrices per dataset."""
-    return {(dataset, panel): [_run(dataset, *PANELS[panel])] for dataset in plan.datasets for panel in PANELS}
+    return {
+        (dataset, panel): [a_run("correlation", method, dataset, changes=changes, n_columns=N_COLUMNS)]
+        for dataset in plan.datasets
+        for panel, (method, changes) in PANELS.items()
+    }
 
 
 def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
@@ -59,22 +63,10 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     return Drawn({"": rows}, figures=("correlation",), notes=f"{notes}\n\n{verdict(statement, holds)}")
 
 
-def _run(dataset: str, method: str, changes: dict[str, Any]) -> Run:
-    return {
-        "task": "correlation",
-        "method": method,
-        "dataset": dataset,
-        "settings": method_settings(method, dataset) | changes,
-        "n_columns": N_COLUMNS,
-        "seed": 0,
-    }
-
-
 EXPERIMENT = Experiment(
     title="Absolute correlation of the dimensions: raw features, without and with decorrelation",
     datasets=("cora", "citeseer", "pubmed"),
     cells=cells,
     draw=draw,
     n_seeds=1,
-    quick_seeds=1,
 )

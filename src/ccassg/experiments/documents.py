@@ -1,17 +1,20 @@
 """From records to files: tables as Markdown and CSV, figures, and the generated blocks of a document."""
 
+import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ccassg.experiments.experiment import Drawn, Experiment, Plan
-from ccassg.experiments.headline import headline
+from ccassg.experiments.published import CITATION, COPURCHASE, TITLES
 from ccassg.experiments.records import Record, Records
-from ccassg.experiments.tables import FINDING
+from ccassg.experiments.runs import OURS, classification_runs
+from ccassg.experiments.tables import FINDING, accuracy_cell
 from ccassg.io.atomic import atomic_write
 from ccassg.report.tables import to_csv, to_markdown
 
@@ -27,29 +30,18 @@ class Written:
 def write(
     name: str, experiment: Experiment, records: Records, asked: Plan, *, document: Path | None = None
 ) -> Written | None:
-    """Draw an experiment anew from all its records; nothing is trained.
+    """Draw an experiment anew from all its records, more than was asked for; None if there is no record to draw.
 
-    Parameters
-    ----------
-    name : str
-        Of the experiment, and of the files.
-    records : Records
-        In whose folder ``tables/`` and, without a document, ``figures/`` are written.
-    asked : Plan
-        What was asked for; what else is recorded is shown as well.
-    document : path, optional
-        Markdown file whose block between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` is replaced; figures
-        go into ``figures/`` beside it.
-
-    Returns
-    -------
-    Written, or None if there is no record to draw.
+    Tables go into ``tables/`` in the folder of the records, and into the block between ``<!-- begin: NAME -->`` and
+    ``<!-- end: NAME -->`` of the document; figures into ``figures/`` beside the document, or else beside the tables.
     """
     plan = experiment.everything(asked)
     figures = (records.folder if document is None else document.parent) / "figures"
     used = records.of(experiment.runs(plan))
     with readable(name, records):
-        drawn = experiment.draw(experiment.found(records, plan), plan, figures)
+        found = experiment.found(records, plan)
+        # A table of methods without datasets says something without any run.
+        drawn = experiment.draw(found, plan, figures) if found or not experiment.datasets else None
         if drawn is None:
             return None
         body = _body(drawn, experiment.title, used)
@@ -82,20 +74,17 @@ def replace_block(document: Path, name: str, body: str) -> bool:
     """Put generated Markdown between a document's markers; False if it has none for this name."""
     text = document.read_text(encoding="utf-8")
     begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
-    if begin not in text or end not in text:
-        return False
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    made = pattern.sub(lambda _: f"{begin}\n\n{body}\n{end}", text, count=1)
+    made, n_blocks = pattern.subn(lambda _: f"{begin}\n\n{body}\n{end}", text, count=1)
     if made != text:
         _write_text(document, made)
-    return True
+    return n_blocks == 1
 
 
 def renew_findings(document: Path) -> None:
     """Gather what a document says of the paper's statements into its block ``findings``, each with a link to its section."""
-    lines = document.read_text(encoding="utf-8").splitlines()
     section, found = "", []
-    for line in lines:
+    for line in document.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             section = line[3:]
         elif line.startswith(FINDING):
@@ -112,10 +101,28 @@ def renew_front_page(page: Path, records: Records) -> None:
         replace_block(page, "results", table)
 
 
-def provenance_line(records: Iterable[Record]) -> str:
+def headline(records: Records) -> str | None:
+    """The front page's table: CCA-SSG with the presets, ours beside the paper's, and the speed of a step; None without records."""
+    paper = CITATION[OURS] | COPURCHASE[OURS]
+    found = {name: records.of(classification_runs(OURS, name, 20)) for name in TITLES}
+    if not any(found.values()):
+        return None
+    times_faster: dict[str, dict[str, str]] = {}
+    if (recorded := records.folder / "bench.json").exists():  # by `ccassg bench`
+        for timed in json.loads(recorded.read_text(encoding="utf-8"))["datasets"]:
+            ratios = {f"step, {kind}": f"{timed[kind]['ratio']:.1f}x" for kind in ("exact", "fast")}
+            times_faster[timed["dataset"]] = ratios
+    rows: list[dict[str, Any]] = []
+    for name, done in found.items():
+        ours = accuracy_cell(done) if done else "not recorded yet"
+        row = {"dataset": TITLES[name], "test accuracy, %": ours, "runs": len(done), "paper": paper[name]}
+        rows.append(row | times_faster.get(name, {}))
+    return to_markdown(rows)
+
+
+def provenance_line(used: list[Record]) -> str:
     """One sentence: how many runs, of which commits, on what."""
-    used = list(records)
-    commits = sorted({_commit(record) for record in used})
+    commits = sorted({short_commit(r["commit"], f"none (ccassg {r['versions'].get('ccassg', '?')})") for r in used})
     torch = sorted({record["versions"].get("torch", "?") for record in used})
     machines = sorted({f"{r['machine']['cpus']} CPUs ({r['machine']['processor']})" for r in used})
     days = sorted({record["time"][:10] for record in used})
@@ -136,11 +143,9 @@ def _body(drawn: Drawn, title: str, used: list[Record]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _commit(record: Record) -> str:
-    commit = record["commit"]
-    if commit is None:
-        return f"none (ccassg {record['versions'].get('ccassg', '?')})"
-    return commit["id"][:7] + ("+" if commit["modified"] else "")
+def short_commit(commit: dict[str, Any] | None, none: str = "none") -> str:
+    """A commit in seven digits, with a plus if files differed from it; another word if there was none."""
+    return none if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
 
 
 def _write_text(path: Path, text: str) -> None:

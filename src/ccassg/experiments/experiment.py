@@ -26,17 +26,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What an experiment made of its records.
-
-    Attributes
-    ----------
-    tables : dict of lists of dicts
-        Rows by the name of the table.
-    figures : tuple of str
-        Names of figures that were saved.
-    notes : str
-        Markdown to stand below.
-    """
+    """What an experiment made of its records: rows by the name of the table, saved figures, Markdown to stand below."""
 
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     figures: tuple[str, ...] = ()
@@ -45,35 +35,23 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure.
-
-    Attributes
-    ----------
-    title : str
-        One line, for the list of experiments and above the table.
-    datasets, methods : tuple of str
-        All that it can do, in the order of the table; ``default_methods`` are done unless others are asked for.
-    n_seeds, quick_seeds : int
-        Runs per entry of the table, and with ``--quick``.
-    cells : function of a Plan
-        The runs of every cell.
-    draw : function of (found, plan, folder for figures)
-        Tables and figures from the records of the cells; None if there are none.
-    tasks : str
-        Module that knows the tasks of the runs, as for `execute`.
-    former : function of a Plan
-        Further cells, of runs that an earlier version did: drawn where they are recorded, and never done.
-    """
+    """One table or figure: all that it can do, in the order of the table, and how it is drawn."""
 
     title: str
     datasets: tuple[str, ...]
+    # The runs of every cell.
     cells: Callable[[Plan], Cells]
+    # Tables and figures from the records of the cells, figures into the folder; None if they are too few to show anything.
     draw: Callable[[Found, Plan, Path], Drawn | None]
     methods: tuple[str, ...] = (OURS,)
-    default_methods: tuple[str, ...] = (OURS,)
+    # Those that are done unless others are asked for; by default all.
+    default_methods: tuple[str, ...] = ()
+    # Runs per entry of the table, and with ``--quick``.
     n_seeds: int = 20
     quick_seeds: int = 3
+    # Module that knows the tasks of the runs, as for `ccassg.experiments.runner.execute`.
     tasks: str = "ccassg.experiments.tasks"
+    # Further cells, of runs that an earlier version did: drawn where they are recorded, and never done.
     former: Callable[[Plan], Cells] = lambda plan: {}
 
     def plan(
@@ -90,8 +68,8 @@ class Experiment:
         wanted = self.methods if methods is not None and list(methods) == ["all"] else methods
         return Plan(
             datasets=_choose("dataset", datasets, self.datasets, self.datasets),
-            methods=_choose("method", wanted, self.methods, self.default_methods),
-            n_seeds=n_seeds or (self.quick_seeds if quick else self.n_seeds),
+            methods=_choose("method", wanted, self.methods, self.default_methods or self.methods),
+            n_seeds=n_seeds or min(self.n_seeds, self.quick_seeds if quick else self.n_seeds),
             quick=quick,
         )
 

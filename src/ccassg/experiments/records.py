@@ -12,9 +12,8 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +29,7 @@ def key_of(run: Run) -> str:
 
 
 class Records:
-    """The finished runs in a folder, by key.
-
-    Parameters
-    ----------
-    folder : path
-        Its files ``NAME.jsonl`` are read, NAME being a run's ``dataset``.
-    """
+    """The finished runs in a folder, by key, from its files ``NAME.jsonl``, NAME being a run's ``dataset``."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -67,8 +60,7 @@ class Records:
 
 def read(path: Path) -> list[Record]:
     """The records in a file; a last line that was not finished is left out."""
-    with open(path, "rb") as file:
-        return _parse(file.read(), path)
+    return _parse(path.read_bytes(), path)
 
 
 def append(path: Path, record: Record) -> None:
@@ -78,7 +70,8 @@ def append(path: Path, record: Record) -> None:
     killed writer left of a line is cut off first.
     """
     line = json.dumps({"key": key_of(record["run"]), **record}, allow_nan=False).encode() + b"\n"
-    with open(path, "ab+") as file, _locked(file):
+    with open(path, "ab+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
         file.seek(0)
         content = file.read()
         if any(key_of(known["run"]) == key_of(record["run"]) for known in _parse(content, path)):
@@ -99,8 +92,7 @@ def unpack(packed: dict[str, Any]) -> npt.NDArray[np.float64]:
     """The matrix that `pack` was given, to within 1/510."""
     # No more than a picture can use is ever decompressed, whatever the text would grow to.
     content = zlib.decompressobj().decompress(base64.b85decode(packed["zlib"]), _MAX_PICTURE)
-    values = np.frombuffer(content, dtype=np.uint8)
-    return values.reshape(packed["shape"]) / 255.0
+    return np.frombuffer(content, dtype=np.uint8).reshape(packed["shape"]) / 255.0
 
 
 def _parse(content: bytes, path: Path) -> list[Record]:
@@ -109,40 +101,27 @@ def _parse(content: bytes, path: Path) -> list[Record]:
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
-            _check(record)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            why = f" ({error})" if isinstance(error, _IncompleteError) else ""
-            raise ValueError(f"{path}, line {number} is not the record of a run{why}; remove that line") from None
+            lacks = _lack(record)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            lacks = ""
+        if lacks is not None:
+            why = f" ({lacks})" if lacks else ""
+            raise ValueError(f"{path}, line {number} is not the record of a run{why}; remove that line")
         found.append(record)
     return found
 
 
-class _IncompleteError(ValueError):
-    """What a record lacks."""
-
-
-def _check(record: Any) -> None:
-    """Refuse what the tables and the runner's clock could not use; what a result holds is for its table to say."""
+def _lack(record: Any) -> str | None:
+    """What the tables and the runner's clock would miss in a record; what a result holds is for its table to say."""
     for name in ("run", "result", "seconds"):
         if name not in record:
-            raise _IncompleteError(f"it has no {name!r}")
+            return f"it has no {name!r}"
         if not isinstance(record[name], dict):
-            raise _IncompleteError(f"its {name!r} is not an object")
+            return f"its {name!r} is not an object"
     key_of(record["run"])
     for name in ("task", "dataset"):
         if not isinstance(record["run"].get(name), str):
-            raise _IncompleteError(f"its run names no {name}")
-    seconds = record["seconds"].values()
-    if not all(type(value) in (int, float) and 0 <= value < 1e9 for value in seconds):
-        raise _IncompleteError("its seconds are not numbers")
-    if "total" not in record["seconds"]:
-        raise _IncompleteError("its seconds have no total")
-
-
-@contextmanager
-def _locked(file: IO[Any]) -> Iterator[None]:
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
+            return f"its run names no {name}"
+    if not all(type(value) in (int, float) and 0 <= value < 1e9 for value in record["seconds"].values()):
+        return "its seconds are not numbers"
+    return None if "total" in record["seconds"] else "its seconds have no total"

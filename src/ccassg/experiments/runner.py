@@ -1,12 +1,15 @@
 """Do what is not done yet: every run in a process of its own, finished ones never again."""
 
+import importlib
 import os
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import torch
 
+from ccassg import provenance
 from ccassg.datasets.cards import FILES
 from ccassg.datasets.load import find_folder, load_dataset
 from ccassg.experiments.records import Record, Records, Run, key_of
@@ -33,38 +36,18 @@ def carry_out(
 ) -> int:
     """Do the runs that are not recorded yet, and record each as soon as it ends.
 
-    Interrupted in whatever way, the next call continues: what was finished is on disk, the rest is done again.
-
-    Parameters
-    ----------
-    runs : iterable of dict
-    records : Records
-        Where to look for finished runs and to put new ones.
-    tasks : str
-        Module that knows the runs' tasks, as for `execute`.
-    jobs : int
-        Runs at a time; the processors are shared out evenly among them.
-    data_dir : path, optional
-        Folder with the dataset files, as for `load_dataset`.
-    on_run : function of str, optional
-        Called after every run with a few words on it.
-
-    Returns
-    -------
-    int
-        Number of runs that were done now.
-
-    Raises
-    ------
-    FailedRunsError
-        After all other runs, if some failed.
-    FileNotFoundError
-        Before any run, if the files of a dataset are not there.
+    Interrupted in whatever way, the next call continues: what was finished is on disk, the rest is done again. ``jobs`` runs
+    at a time share the processors evenly; after every run ``on_run`` gets a few words on it. Returns the number of runs that
+    were done now. If some fail, FailedRunsError comes after all others; if the files of a dataset are not there,
+    FileNotFoundError comes before any.
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     todo = missing(runs, records)
-    _require_datasets({run["dataset"] for run in todo}, data_dir)
+    for name in sorted({run["dataset"] for run in todo}):
+        # Loading says best what is missing and how to get it; a name without files is embedded or made up.
+        if FILES.get(name) and find_folder(name, data_dir) is None:
+            load_dataset(name, data_dir=data_dir)
     threads = max(torch.get_num_threads() // jobs, 1)  # as OMP_NUM_THREADS and the processors given to us have it
     failures: list[str] = []
     crew = _Crew({"tasks": tasks, "data_dir": None if data_dir is None else str(data_dir), "threads": threads})
@@ -72,7 +55,8 @@ def carry_out(
         futures = {pool.submit(crew.do, run): run for run in todo}
         try:
             for future in as_completed(futures):
-                what = describe(futures[future])
+                run = futures[future]
+                what = f"{run.get('method', run['task'])} on {run['dataset']}, seed {run['seed']}"
                 try:
                     record = future.result()
                     records.add(record)
@@ -91,9 +75,39 @@ def carry_out(
     return len(todo)
 
 
-def describe(run: Run) -> str:
-    """A run in a few words, for people."""
-    return f"{run.get('method', run['task'])} on {run['dataset']}, seed {run['seed']}"
+def execute(
+    run: Run, *, tasks: str = "ccassg.experiments.tasks", data_dir: str | None = None, threads: int = 1
+) -> Record:
+    """Do a run in this process and say what came out, how long it took and where it was done.
+
+    ``tasks`` is a module with a dict ``TASKS`` from a run's ``task`` to the function (run, dataset) that does it.
+    """
+    # Two-dimensional toys are too small to share out: threads would only wait for each other.
+    torch.set_num_threads(1 if run["dataset"] == "toy" else threads)
+    commit = provenance.commit()  # now: the checkout may move on while this runs
+    known = importlib.import_module(tasks).TASKS
+    if run["task"] not in known:
+        raise ValueError(f"there is no task {run['task']!r}; update ccassg, or remove the run")
+    start = time.perf_counter()
+    data = load_dataset(run["dataset"], data_dir=data_dir) if run["dataset"] in DATASETS else None
+    result: dict[str, Any] = known[run["task"]](run, data)
+    seconds = result.pop("seconds", {}) | {"total": time.perf_counter() - start}
+    return {
+        "run": run,
+        "result": result,
+        "seconds": {name: round(value, 3) for name, value in seconds.items()},
+        "peak_memory_bytes": provenance.peak_memory(),
+        "commit": commit,
+        "versions": provenance.versions(),
+        "machine": provenance.machine(threads),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def serve(orders: Iterator[dict[str, Any]]) -> Iterator[Record]:
+    """Answer orders, each the arguments of `execute`, with records; see `ccassg.worker`."""
+    for order in orders:
+        yield execute(**order)
 
 
 class _Crew:
@@ -108,7 +122,7 @@ class _Crew:
         """One run, in a process of its own."""
         if self.stopped:
             raise WorkerError("not started")
-        with Worker("ccassg.experiments.execute", threads=self.given["threads"]) as worker:
+        with Worker("ccassg.experiments.runner", threads=self.given["threads"]) as worker:
             self.at_work.add(worker)
             try:
                 return worker.ask(self.given | {"run": run})
@@ -120,10 +134,3 @@ class _Crew:
         self.stopped = True
         for worker in list(self.at_work):
             worker.stop()
-
-
-def _require_datasets(names: set[str], data_dir: str | os.PathLike[str] | None) -> None:
-    for name in sorted(names):
-        # Loading says best what is missing and how to get it; a name without files is embedded or made up.
-        if FILES.get(name) and find_folder(name, data_dir) is None:
-            load_dataset(name, data_dir=data_dir)

@@ -1,15 +1,19 @@
-"""What the tables share: accuracies of records, rows with a dataset per column, how many runs, and what the paper stated."""
+"""What the tables share: accuracies and costs of records, rows with a dataset per column, what the paper stated."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ccassg.experiments.experiment import Found
-from ccassg.experiments.published import TITLES
+from ccassg.experiments.published import TITLES, Table
 from ccassg.experiments.records import Record
 from ccassg.report.tables import mean_std
 
 # How a sentence on a statement of the paper begins; `documents` gathers them.
 FINDING = "**Finding.** "
+COST_NOTE = (
+    "Time: the shortest of the runs, training only. Memory: the highest resident memory of the process up to the end of "
+    "training, of which Python and its libraries take about 0.4 GB."
+)
 
 
 def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:
@@ -22,41 +26,38 @@ def accuracy_cell(done: list[Record], *, digits: int = 1) -> str:
     return mean_std(accuracies(done), digits=digits)
 
 
+def costs(done: list[Record]) -> dict[str, str]:
+    """Trained values, time and memory of training of runs that differ in the seed only."""
+    n_parameters = done[0]["result"]["n_parameters"]
+    return {
+        "parameters": f"{n_parameters / 1000:.0f}K" if n_parameters else "0",
+        "time": f"{min(record['seconds']['fit'] for record in done):.1f} s",
+        "memory": f"{max(record['result']['peak_memory_fit_bytes'] for record in done) / 1e9:.1f} GB",
+    }
+
+
 def rows_by_dataset(
     found: Found,
     key: str,
     names: Mapping[Any, str],
-    datasets: Iterable[str],
+    datasets: Sequence[str],
     cell: Callable[[list[Record]], str] = accuracy_cell,
 ) -> list[dict[str, Any]]:
     """A row per name, a column per dataset, from the cells (name, dataset); names without any cell are left out.
 
-    Parameters
-    ----------
-    key : str
-        Title of the column of names.
-    names : dict
-        From the name in the cells to the one in the table.
-    cell : function of a list of records
-        What a cell shows.
+    ``key`` is the title of the column of names, which ``names`` translates; ``cell`` says what is shown of a cell's records.
     """
-    columns = {dataset: TITLES[dataset] for dataset in datasets}
-    return [
-        {key: shown}
-        | {
-            title: cell(found[name, dataset]) if (name, dataset) in found else None
-            for dataset, title in columns.items()
-        }
-        for name, shown in names.items()
-        if any((name, dataset) in found for dataset in columns)
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, shown in names.items():
+        done = {TITLES[dataset]: found.get((name, dataset)) for dataset in datasets}
+        if any(done.values()):
+            rows.append({key: shown, **{title: cell(records) if records else None for title, records in done.items()}})
+    return rows
 
 
-def in_titles(published: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def in_titles(published: Table, names: Mapping[str, str]) -> Table:
     """Published values under the names that the tables show."""
-    return {
-        names[name]: {TITLES[dataset]: value for dataset, value in values.items()} for name, values in published.items()
-    }
+    return {names[name]: {TITLES[d]: value for d, value in values.items()} for name, values in published.items()}
 
 
 def count_note(counts: Iterable[int], what: str = "Mean and standard deviation") -> str:

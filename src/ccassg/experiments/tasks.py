@@ -15,7 +15,7 @@ from ccassg.evaluate.probe import linear_probe
 from ccassg.evaluate.scores import ProbeResult, score
 from ccassg.experiments import collapse, information, methods
 from ccassg.experiments.records import Run, pack
-from ccassg.graph import Dataset, Split
+from ccassg.graph import Dataset
 from ccassg.systems import METHODS, make
 
 Result = dict[str, Any]
@@ -34,39 +34,38 @@ def classify_nodes(run: Run, data: Dataset) -> Result:
 
 def score_embedder(run: Run, data: Dataset, model: Any, probe: Callable[..., ProbeResult] = linear_probe) -> Result:
     """Train a model, embed, and probe the embedding on every split of the run."""
-    cost, fit_seconds = _fit(model, data)
+    result = _fit(model, data)
     start = time.perf_counter()
     z = model.transform(data.graph)
     embedded = time.perf_counter()
-    splits = [split_of(data, given) for given in run["splits"]]
+    splits = [data.split(**given) for given in run["splits"]]
     scores = probe(z, data.y, splits, seeds=[run["seed"]], **probe_settings(run))
-    seconds = {"fit": fit_seconds, "embed": embedded - start, "probe": time.perf_counter() - embedded}
-    return _scored(scores) | cost | {"seconds": seconds}
+    result["seconds"] |= {"embed": embedded - start, "probe": time.perf_counter() - embedded}
+    return _scored(scores) | result
 
 
 def score_classifier(run: Run, data: Dataset, *, choose: bool = True) -> Result:
     """Train on the labels of every split of the run and predict; without ``choose``, the last step counts."""
     predictions, val_accuracies, seconds = [], [], 0.0
-    splits = [split_of(data, given) for given in run["splits"]]
+    splits = [data.split(**given) for given in run["splits"]]
     for split in splits:
         model = make_model(run)
         seen = np.full_like(data.y, -1)
         for part in (split.train, split.val) if choose else (split.train,):
             seen[part] = data.y[part]
-        cost, fit_seconds = _fit(model, data, seen, validation=split.val if choose else None)
-        seconds += fit_seconds
+        result = _fit(model, data, seen, validation=split.val if choose else None)
+        seconds += result["seconds"]["fit"]
         predicted = model.predict(data.graph)
         predictions.append(predicted[split.test])
         val_accuracies.append(float(np.mean(predicted[split.val] == data.y[split.val])))
     tests = [data.y[split.test] for split in splits]
     scores = score(predictions, tests, data.n_classes, val_accuracies=val_accuracies)
-    return _scored(scores) | cost | {"seconds": {"fit": seconds}}
+    return _scored(scores) | result | {"seconds": {"fit": seconds}}
 
 
 def train_only(run: Run, data: Dataset) -> Result:
     """Train and nothing else: the size of the model, time and memory."""
-    cost, seconds = _fit(make_model(run), data)
-    return cost | {"seconds": {"fit": seconds}}
+    return _fit(make_model(run), data)
 
 
 def picture_correlations(run: Run, data: Dataset) -> Result:
@@ -95,13 +94,8 @@ def make_model(run: Run) -> Any:
     return make(run["method"], **run["settings"], random_state=run["seed"])
 
 
-def split_of(data: Dataset, given: dict[str, Any]) -> Split:
-    """The split that a run describes: arguments of `Dataset.split`."""
-    return data.split(given.get("seed", 0), **{name: value for name, value in given.items() if name != "seed"})
-
-
 def probe_settings(run: Run) -> dict[str, Any]:
-    """The settings of a run's probe; runs also name the solver, which is another function."""
+    """Return the settings of a run's probe; runs also name the solver, which is another function."""
     return {name: value for name, value in run["probe"].items() if name != "solver"}
 
 
@@ -114,24 +108,15 @@ def _scored(scores: ProbeResult) -> Result:
     }
 
 
-def _fit(model: Any, data: Dataset, *labels: Any, **given: Any) -> tuple[Result, float]:
-    """Train; what it cost, and the seconds."""
+def _fit(model: Any, data: Dataset, *labels: Any, **given: Any) -> Result:
+    """Train; what it cost."""
     before = provenance.peak_memory()
     start = time.perf_counter()
     model.fit(data.graph, *labels, **given)
     seconds = time.perf_counter() - start
-    cost = {
+    return {
         "n_parameters": getattr(model, "n_parameters_", None),
         "memory_before_fit_bytes": before,
         "peak_memory_fit_bytes": provenance.peak_memory(),
-        "final_loss": _final_loss(model),
+        "seconds": {"fit": seconds},
     }
-    return cost, seconds
-
-
-def _final_loss(model: Any) -> dict[str, float] | None:
-    """The terms of the loss at the last step, where the method has such a history."""
-    history = getattr(model, "history_", None)
-    if not isinstance(history, dict) or not history.get("loss"):
-        return None
-    return {name: values[-1] for name, values in history.items()}

@@ -28,9 +28,9 @@ class OtherStart(CCASSG):
 
     start = "he"
 
-    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[Settings, Encoder]:
+    def prepare(self, graph: Graph) -> tuple[Settings, Encoder]:
         """As `CCASSG.prepare`, with the weights drawn anew."""
-        settings, encoder = super().prepare(graph, has_edges=has_edges)
+        settings, encoder = super().prepare(graph)
         generator = torch.Generator().manual_seed(settings.seed)
         for weight in (weight for tower in encoder for weight in tower.weights):
             if self.start == "he":

@@ -61,8 +61,8 @@ def user_folder(tmp_path, monkeypatch):
     write_graph(tmp_path, "new-", 30, rng)
     choose = choice.choose
 
-    def small(graph, parameters, *, has_edges):
-        chosen, reasons, weights = choose(graph, parameters, has_edges=has_edges)
+    def small(graph, parameters):
+        chosen, reasons, weights = choose(graph, parameters)
         limits = {"n_steps": 2, "hidden_dim": 16, "embedding_dim": 16}
         return chosen | {name: min(chosen[name], limit) for name, limit in limits.items()}, reasons, weights
 

@@ -56,9 +56,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         Training steps.
     early_stopping : bool
         Stop before ``n_steps`` when the loss hardly falls any more: later steps whiten noise.
-    learning_rate : float
-        Of Adam.
-    weight_decay : float
+    learning_rate, weight_decay : float
         Of Adam.
     drop_both_directions : bool
         Drop the two directions of an undirected edge together. The released code of the paper does not.
@@ -111,6 +109,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     space: ClassVar[str] = "O(D^2)"
     resumable: ClassVar[bool] = True
     embeds_in_blocks: ClassVar[bool] = True
+    # Functions cannot be saved, and a device belongs to the machine.
+    unsaved_parameters: ClassVar[tuple[str, ...]] = ("augmentations", "device")
     # Part of a recorded run, so that a variation gets a record of its own; later parameters are not, so that records stay valid.
     recorded_parameters: ClassVar[tuple[str, ...] | None] = (
         "encoder", "n_layers", "hidden_dim", "embedding_dim", "decorrelation", "edge_drop_rate", "feature_mask_rate", "n_steps",
@@ -178,25 +178,25 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         graph = self._input(X, reset=True)
         start = time.perf_counter()
         settings, encoder = self.prepare(graph)
-        given: dict[str, Any] = {
-            "checkpoint_path": None if checkpoint is None else Path(checkpoint),
-            "checkpoint_every": checkpoint_every,
-            "on_step": on_step,
-        }
-        history = towers.train_towers(encoder, graph, settings, self._tower_weights, **given)
+        path = None if checkpoint is None else Path(checkpoint)
+        saving: dict[str, Any] = {"checkpoint_path": path, "checkpoint_every": checkpoint_every}
+        history = towers.train_towers(encoder, graph, settings, self._tower_weights, on_step=on_step, **saving)
         self.fit_seconds_ = time.perf_counter() - start
         self.encoder_ = encoder
         self.history_ = asdict(history)
         return self
 
-    def prepare(self, graph: Graph, *, has_edges: bool = True) -> tuple[Settings, Encoder]:
+    def prepare(self, graph: Graph) -> tuple[Settings, Encoder]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
         self.seed_ = parameters.seed_of(self.random_state)
         device = parameters.device_of(self.device)
-        chosen, reasons, self._tower_weights = choice.choose(graph, self.get_params(deep=False), has_edges=has_edges)
+        chosen, self.reasons_, self._tower_weights = choice.choose(graph, self.get_params(deep=False))
         settings = parameters.settings(chosen, graph, self.seed_)
-        self.settings_, self.reasons_ = chosen | {"random_state": self.seed_}, reasons
-        return settings, parameters.build(chosen, self._tower_weights, graph, self.seed_).to(device)
+        self.settings_ = chosen | {"random_state": self.seed_}
+        hidden = [chosen["hidden_dim"]] * (chosen["n_layers"] - 1)
+        width, n_hops = chosen["embedding_dim"], int(chosen["n_hops"])
+        encoder = towers.build(graph.n_features, hidden, width, self._tower_weights, n_hops=n_hops, seed=self.seed_)
+        return settings, encoder.to(device)
 
     def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
@@ -223,9 +223,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         return model
 
     @property
-    def n_parameters_(self) -> int:
-        """Size of the model."""
-        return int(self.encoder_.n_parameters)
+    def _network(self) -> Encoder:
+        return self.encoder_
 
     @property
     def _n_features_out(self) -> int:
@@ -244,23 +243,15 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         X = sp.csr_array(X) if sp.issparse(X) else X
         return Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), features=X)
 
-    def _saved_parameters(self) -> dict[str, Any]:
-        # Functions cannot be saved, and a device belongs to the machine.
-        given = super()._saved_parameters()
-        return {name: value for name, value in given.items() if name not in ("augmentations", "device")}
-
     def _state(self) -> dict[str, Any]:
         settings = {name: value for name, value in self.settings_.items() if name != "augmentations"}
         settings["device"] = str(settings["device"])
-        return {"settings": settings, "reasons": self.reasons_, "towers": _shapes_of(self.encoder_)}
-
-    def _tensors(self) -> dict[str, Tensor]:
-        return dict(self.encoder_.state_dict())
+        return {"settings": settings, "reasons": self.reasons_, "towers": [_shape(tower) for tower in self.encoder_]}
 
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         self.settings_ = dict(state["settings"])
         self.reasons_ = [str(reason) for reason in state["reasons"]]
-        self.encoder_ = with_weights(lambda: _of_shapes(state["towers"]), tensors)
+        self.encoder_ = with_weights(lambda: Encoder([_of_shape(shape) for shape in state["towers"]]), tensors)
         if {tower.dims[0] for tower in self.encoder_} != {self.n_features_in_}:
             raise ValueError(f"the encoder does not take {self.n_features_in_} features")
 
@@ -276,26 +267,16 @@ def _is_matrix(X: Any) -> bool:
     return not (isinstance(X, (Dataset, Graph, tuple)) or hasattr(X, "edge_index") or hasattr(X, "is_multigraph"))
 
 
-def _shapes_of(encoder: Encoder) -> list[dict[str, Any]]:
-    """Return what the towers of an encoder are, apart from their weights."""
-    return [
-        {
-            "dims": list(tower.dims),
-            "propagate": tower.propagate,
-            "batch_norm": len(tower.norms) > 0,
-            "extra_hops": tower.extra_hops,
-        }
-        for tower in encoder
-    ]
+def _shape(tower: Tower) -> dict[str, Any]:
+    """Return what a tower is, apart from its weights."""
+    is_normed = len(tower.norms) > 0
+    return {"dims": tower.dims, "propagate": tower.propagate, "batch_norm": is_normed, "extra_hops": tower.extra_hops}
 
 
-def _of_shapes(shapes: list[dict[str, Any]]) -> Encoder:
-    """Return an encoder with towers of these shapes, from a file that anyone may have written."""
-    made = []
-    for shape in shapes:
-        dims, extra_hops = [int(width) for width in shape["dims"]], int(shape["extra_hops"])
-        if len(dims) < 2 or not 0 <= extra_hops <= parameters.MAX_HOPS:
-            raise ValueError(f"there is no tower with dims {dims} and extra_hops {extra_hops}")
-        propagate, batch_norm = bool(shape["propagate"]), bool(shape["batch_norm"])
-        made.append(Tower(dims, propagate=propagate, batch_norm=batch_norm, extra_hops=extra_hops))
-    return Encoder(made)
+def _of_shape(shape: dict[str, Any]) -> Tower:
+    """Return a tower of a shape that anyone may have written into a file."""
+    dims, extra_hops = [int(width) for width in shape["dims"]], int(shape["extra_hops"])
+    if len(dims) < 2 or not 0 <= extra_hops <= parameters.MAX_HOPS:
+        raise ValueError(f"there is no tower with dims {dims} and extra_hops {extra_hops}")
+    propagate, batch_norm = bool(shape["propagate"]), bool(shape["batch_norm"])
+    return Tower(dims, propagate=propagate, batch_norm=batch_norm, extra_hops=extra_hops)

@@ -32,30 +32,14 @@ USES: dict[Kind, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What the files of a model say.
+    """What the files of a model say."""
 
-    Attributes
-    ----------
-    method : str
-        The class of the system.
-    parameters : dict
-        Arguments of that class.
-    features : FeatureSpace
-        What it was trained on.
-    state : dict
-        What else training left behind, in JSON's types.
-    history : dict of lists
-        The loss of every step, and its parts.
-    fit_seconds : float
-    tensors : dict of tensors
-    """
-
-    method: str
-    parameters: dict[str, Any]
-    features: FeatureSpace
-    state: dict[str, Any]
-    history: dict[str, list[float]]
+    method: str  # the class of the system
+    parameters: dict[str, Any]  # arguments of that class
+    features: FeatureSpace  # what it was trained on
+    state: dict[str, Any]  # what else training left behind, in JSON's types
     fit_seconds: float
+    history: dict[str, list[float]]  # the loss of every step, and its parts
     tensors: dict[str, Tensor]
 
 
@@ -63,17 +47,9 @@ def save(folder: Path, model: SavedModel, kind: Kind) -> None:
     """Write a fitted model; the config goes last, so that it never names weights that are not there."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = to_bytes({name: value.detach().cpu().contiguous() for name, value in model.tensors.items()})
-    config = {
-        "format": FORMAT,
-        "method": model.method,
-        "weights_sha256": hashlib.sha256(weights).hexdigest(),
-        "parameters": model.parameters,
-        "features": model.features.as_dict(),
-        "state": model.state,
-        "fit_seconds": model.fit_seconds,
-        "history": model.history,
-        "versions": versions(),
-    }
+    said = {name: value for name, value in vars(model).items() if name != "tensors"}
+    config = {"format": FORMAT, "weights_sha256": hashlib.sha256(weights).hexdigest(), **said, "versions": versions()}
+    config["features"] = model.features.as_dict()
     write_bytes_atomic(folder / "model.safetensors", weights)
     write_bytes_atomic(folder / "README.md", _card(config, kind).encode())
     write_bytes_atomic(folder / "config.json", (json.dumps(config, indent=1, default=_plain) + "\n").encode())

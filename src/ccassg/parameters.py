@@ -1,4 +1,4 @@
-"""What the parameters of all systems may be, by their names; and what CCA-SSG makes of them: settings and an encoder."""
+"""What the parameters of all systems may be, by their names; and what CCA-SSG makes of them, its settings."""
 
 from typing import Any
 
@@ -6,9 +6,7 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from ccassg.defaults import towers
 from ccassg.graph import Graph
-from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Objective
 from ccassg.training.settings import Settings
 
@@ -38,7 +36,11 @@ def check(values: dict[str, Any]) -> None:
         if value is None and name in OPTIONAL:
             continue
         if name in COUNTS or name.endswith("_dim"):
-            _check_count(name, value, *COUNTS.get(name, (1, None)))
+            least, most = COUNTS.get(name, (1, None))
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
+            if most is not None and value > most:
+                raise ValueError(f"{name} must be at most {most}, got {value}")
         elif name in NUMBERS:
             if not is_number or not 0 <= value < float("inf"):
                 raise ValueError(f"{name} must be a finite number, at least 0, got {value!r}")
@@ -112,17 +114,3 @@ def settings(chosen: dict[str, Any], graph: Graph, seed: int) -> Settings:
         augmentations=tuple(chosen["augmentations"]),
         stop_when_flat=bool(chosen["early_stopping"]),
     )
-
-
-def build(chosen: dict[str, Any], weights: dict[str, float], graph: Graph, seed: int) -> Encoder:
-    """Build the untrained encoder; ``weights`` names its towers."""
-    hidden = [chosen["hidden_dim"]] * (chosen["n_layers"] - 1)
-    n_hops = int(chosen["n_hops"])
-    return towers.build(graph.n_features, hidden, chosen["embedding_dim"], weights, n_hops=n_hops, seed=seed)
-
-
-def _check_count(name: str, value: Any, least: int, most: int | None) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
-    if most is not None and value > most:
-        raise ValueError(f"{name} must be at most {most}, got {value}")

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import torch
@@ -29,50 +29,30 @@ Module = TypeVar("Module", bound=nn.Module)
 class System(BaseEstimator, ABC):
     """A published system; abstract.
 
-    Attributes
-    ----------
-    kind : {"embedder", "classifier"}
-        Whether it has ``fit(graph)`` and ``transform(graph)``, or ``fit(graph, y)`` and ``predict(graph)``.
-    target : str
-        What is compared: N-G (node with graph), N-N (nodes), F-F (features), or - without a comparison of views.
-    mi_estimator, projector, asymmetric, negatives : bool
-        Whether it needs a parameterised estimator of mutual information, a projector or predictor, two different
-        branches, negative examples.
-    space : str
-        Memory needed for all the pairs that are compared.
-    needs_edges : bool
-        Whether a graph without edges is refused.
-    resumable : bool
-        Whether ``fit`` takes a ``checkpoint`` to continue from.
-    embeds_in_blocks : bool
-        Whether ``transform`` takes a file ``out``, for embeddings larger than memory.
-    recorded_parameters : tuple of str or None
-        Parameters that are part of a recorded run; None for all but the seed.
-    n_features_in_ : int
-        Number of feature columns seen in ``fit``.
-    feature_names_in_ : array of str of shape (n_features_in_,)
-        Their names; only there if they have any.
-    features_ : FeatureSpace
-        All that is kept of the features, to bring new ones to the same form.
-    history_ : dict of lists
-        The ``loss`` of every step, and its parts.
-    fit_seconds_ : float
-        Time that training took.
+    Training leaves ``history_``, the ``loss`` of every step and its parts, ``fit_seconds_``, and ``features_``, all that is kept
+    of the features, to bring new ones to the same form; ``n_features_in_`` and ``feature_names_in_`` are as in scikit-learn.
     """
 
+    # An embedder has ``fit(graph)`` and ``transform(graph)``, a classifier ``fit(graph, y)`` and ``predict(graph)``.
     kind: ClassVar[model_file.Kind] = "embedder"
+
+    # Table 1 of the paper. What is compared: N-G (node with graph), N-N (nodes), F-F (features), or - without views; whether
+    # it needs a parameterised estimator of mutual information, a projector or predictor, two different branches, negative
+    # examples; and the memory for all the pairs that are compared.
     target: ClassVar[str] = "-"
     mi_estimator: ClassVar[bool] = False
     projector: ClassVar[bool] = False
     asymmetric: ClassVar[bool] = False
     negatives: ClassVar[bool] = False
     space: ClassVar[str] = "-"
-    needs_edges: ClassVar[bool] = False
-    resumable: ClassVar[bool] = False
-    embeds_in_blocks: ClassVar[bool] = False
-    recorded_parameters: ClassVar[tuple[str, ...] | None] = None
 
-    random_state: Any = None
+    needs_edges: ClassVar[bool] = False  # a graph without edges is refused
+    resumable: ClassVar[bool] = False  # ``fit`` takes a ``checkpoint`` to continue from
+    embeds_in_blocks: ClassVar[bool] = False  # ``transform`` takes a file ``out``, for embeddings larger than memory
+    unsaved_parameters: ClassVar[tuple[str, ...]] = ()  # a loaded model has their defaults
+    recorded_parameters: ClassVar[tuple[str, ...] | None] = None  # those in a recorded run; None for all but the seed
+
+    random_state: Annotated[Any, "Same seed, same bits."] = None
 
     @property
     def needs_features(self) -> bool:
@@ -87,15 +67,20 @@ class System(BaseEstimator, ABC):
     @property
     def n_parameters_(self) -> int:
         """Number of trained values, those of projectors and discriminators included."""
-        module: nn.Module | None = getattr(self, "module_", None)
-        return 0 if module is None else sum(p.numel() for p in module.parameters() if p.requires_grad)
+        return 0 if self._network is None else sum(p.numel() for p in self._network.parameters() if p.requires_grad)
+
+    @property
+    def _network(self) -> nn.Module | None:
+        """The trained module; None for what has none."""
+        return getattr(self, "module_", None)
 
     def save(self, folder: str | Path) -> None:
         """Write ``model.safetensors``, ``config.json`` and a model card into ``folder``."""
         check_is_fitted(self)
+        given = self.get_params(deep=False) | {"random_state": self.seed_}  # also a seed that nobody gave
         saved = SavedModel(
             method=type(self).__name__,
-            parameters=self._saved_parameters(),
+            parameters={name: given[name] for name in given if name not in self.unsaved_parameters},
             features=self.features_,
             state=self._state(),
             history=self.history_,
@@ -150,18 +135,13 @@ class System(BaseEstimator, ABC):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _saved_parameters(self) -> dict[str, Any]:
-        """Return the arguments that a loaded model is made with: a seed that nobody gave is among them."""
-        return self.get_params(deep=False) | {"random_state": self.seed_}
-
     def _state(self) -> dict[str, Any]:
         """Return fitted values other than tensors that a loaded model needs."""
         return {}
 
     def _tensors(self) -> dict[str, Tensor]:
         """Return the fitted tensors: the weights of the module, unless a system says otherwise."""
-        module: nn.Module | None = getattr(self, "module_", None)
-        return {} if module is None else dict(module.state_dict())
+        return {} if self._network is None else dict(self._network.state_dict())
 
     @abstractmethod
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:

@@ -1,5 +1,6 @@
 """Settings of a method as the command line writes and lists them."""
 
+import inspect
 import json
 import re
 from typing import Any
@@ -23,10 +24,15 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def settings_of(cls: type) -> list[tuple[str, Any, str]]:
-    """Return name, default and description of each parameter of a method, read off its class and those it builds on."""
+    """Return name, default and description of each parameter of a method, read off its class and those it builds on.
+
+    A description stands beside the parameter, in `Annotated`, or in the docstring of a public class.
+    """
     texts: dict[str, str] = {}
     for each in reversed(cls.__mro__):
         body = (each.__doc__ or "").partition("Parameters\n    ----------\n")[2].partition("\n\n    Attributes")[0]
         found = re.findall(r"^    (\w[\w, ]*) : .*\n((?:        .*\n?|\n)+)", body + "\n", re.MULTILINE)
         texts |= {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+        hints = inspect.get_annotations(each).items()
+        texts |= {name: hint.__metadata__[0] for name, hint in hints if hasattr(hint, "__metadata__")}
     return [(name, default, texts.get(name, "")) for name, default in cls().get_params(deep=False).items()]

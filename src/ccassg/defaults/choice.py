@@ -29,7 +29,7 @@ class Choice(NamedTuple):
     weights: dict[str, float]
 
 
-def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> Choice:
+def choose(graph: Graph, parameters: dict[str, Any]) -> Choice:
     """Replace every "auto" by a value.
 
     Parameters
@@ -38,8 +38,6 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> Choi
         With features.
     parameters : dict
         Of `CCASSG`; values that are not "auto" stay.
-    has_edges : bool
-        False for a plain feature matrix.
     """
     chosen = dict(parameters)
     reasons: list[str] = []
@@ -49,7 +47,7 @@ def choose(graph: Graph, parameters: dict[str, Any], *, has_edges: bool) -> Choi
             chosen[name] = value
             reasons.append(f"{name} = {value}: {why}")
 
-    _choose_encoder(graph, chosen, decide, has_edges=has_edges and graph.n_edges > 0)
+    _choose_encoder(graph, chosen, decide)
     decide("n_layers", 2, "the paper's choice on six of seven graphs")
     weights, widest = {chosen["encoder"]: 1.0}, MAX_DIM
     if chosen["encoder"] == "joined":
@@ -81,8 +79,9 @@ def fillable_width(graph: Graph) -> int:
     return max(1, min(MAX_DIM, graph.n_features, graph.n_nodes // 2))
 
 
-def _choose_encoder(graph: Graph, chosen: dict[str, Any], decide: Decide, *, has_edges: bool) -> None:
+def _choose_encoder(graph: Graph, chosen: dict[str, Any], decide: Decide) -> None:
     """Encoder, own_share and n_hops: from how well descriptions of the nodes that share no column agree."""
+    has_edges = graph.n_edges > 0
     if not has_edges:
         decide("encoder", "mlp", "there are no edges to aggregate over")
     elif graph.n_nodes < MIN_NODES or graph.n_features < MIN_FEATURES:

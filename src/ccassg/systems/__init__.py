@@ -16,32 +16,31 @@ class Method(NamedTuple):
     class_name: str
     kind: Literal["embedder", "classifier"] = "embedder"
     parameters: dict[str, Any] = {}  # noqa: RUF012 - nobody writes to it
-    preset: str | None = None
 
 
 METHODS: dict[str, Method] = {
     "raw-features": Method("untrained", "RawFeatures"),
     "propagated-features": Method("untrained", "PropagatedFeatures"),
-    "untrained-gcn": Method("untrained", "UntrainedGCN", preset="UNTRAINED_GCN"),
+    "untrained-gcn": Method("untrained", "UntrainedGCN"),
     "linear-cca": Method("linear_cca", "LinearCCA"),
     "deepwalk": Method("deepwalk", "DeepWalk"),
     "deepwalk-features": Method("deepwalk", "DeepWalk", parameters={"add_features": True}),
     "gae": Method("gae", "GAE"),
-    "dgi": Method("dgi", "DGI", preset="DGI"),
-    "mvgrl": Method("mvgrl", "MVGRL", preset="MVGRL"),
-    "grace": Method("grace", "GRACE", preset="GRACE"),
-    "gca-degree": Method("gca", "GCA", parameters={"centrality": "degree"}, preset="GCA"),
-    "gca-pagerank": Method("gca", "GCA", parameters={"centrality": "pagerank"}, preset="GCA"),
-    "gca-eigenvector": Method("gca", "GCA", parameters={"centrality": "eigenvector"}, preset="GCA"),
-    "bgrl": Method("bgrl", "BGRL", preset="BGRL"),
-    "graph-barlow-twins": Method("graph_barlow_twins", "GraphBarlowTwins", preset="GRAPH_BARLOW_TWINS"),
-    "vicreg": Method("vicreg", "VICReg", preset="VICREG"),
-    "cca-ssg": Method("ccassg.estimator", "CCASSG", preset="CCA_SSG"),
-    "mlp": Method("mlp", "MLP", "classifier", preset="MLP"),
+    "dgi": Method("dgi", "DGI"),
+    "mvgrl": Method("mvgrl", "MVGRL"),
+    "grace": Method("grace", "GRACE"),
+    "gca-degree": Method("gca", "GCA", parameters={"centrality": "degree"}),
+    "gca-pagerank": Method("gca", "GCA", parameters={"centrality": "pagerank"}),
+    "gca-eigenvector": Method("gca", "GCA", parameters={"centrality": "eigenvector"}),
+    "bgrl": Method("two_views", "BGRL"),
+    "graph-barlow-twins": Method("two_views", "GraphBarlowTwins"),
+    "vicreg": Method("two_views", "VICReg"),
+    "cca-ssg": Method("ccassg.estimator", "CCASSG"),
+    "mlp": Method("supervised", "MLP", "classifier"),
     "label-propagation": Method("label_propagation", "LabelPropagation", "classifier"),
-    "gcn": Method("gcn", "GCN", "classifier", preset="GCN"),
-    "gat": Method("gat", "GAT", "classifier", preset="GAT"),
-    "chebnet": Method("chebnet", "ChebNet", "classifier"),
+    "gcn": Method("supervised", "GCN", "classifier"),
+    "gat": Method("supervised", "GAT", "classifier"),
+    "chebnet": Method("supervised", "ChebNet", "classifier"),
 }
 
 
@@ -74,8 +73,8 @@ def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
     method, cls = _method(name), get_class(name)
     if dataset is not None and dataset not in presets.DATASETS:
         raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
-    preset = {} if dataset is None or method.preset is None else getattr(presets, method.preset).get(dataset, {})
-    settings = preset | method.parameters | parameters
+    published = {} if dataset is None else presets.published(cls, dataset)
+    settings = published | method.parameters | parameters
     unknown = sorted(set(settings) - set(cls().get_params()))
     if unknown:
         raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(cls().get_params()))}")

@@ -4,7 +4,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from ccassg.model_file import Kind
 from ccassg.system import System, seeded, with_weights
 from ccassg.systems.training import minimise
 from ccassg.training.settings import OnStep
+
+Patience = Annotated[int | None, "Stop when the loss has not improved for so many steps; the best weights count."]
 
 
 class Baseline(System):
@@ -45,16 +47,7 @@ class Embedder(Baseline):
     """A system that embeds nodes; abstract. Its own part is `_fit` and `_embed`."""
 
     def fit(self, X: Any, y: Any = None, *, on_step: OnStep | None = None) -> Self:
-        """Train on a graph, without labels.
-
-        Parameters
-        ----------
-        X : Dataset, Graph, or anything `as_graph` takes
-        y
-            Ignored.
-        on_step : function of (step, losses, n_steps), optional
-            Called after every step; ``losses["loss"]`` is a float.
-        """
+        """Train on a graph, anything `as_graph` takes, without labels; ``on_step`` is called after every step."""
         parameters.check(self.get_params(deep=False))
         graph = self._input(X, reset=True)
         self.seed_ = parameters.seed_of(self.random_state)
@@ -71,9 +64,10 @@ class Embedder(Baseline):
         """Train on a graph and embed it, (n, d)."""
         return self.fit(X, y, on_step=on_step).transform(X)
 
-    @abstractmethod
     def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
-        """Train; return the loss of every step. Runs with torch's generator seeded."""
+        """Train, with torch's generator seeded, and return the loss of every step; here there is nothing to train."""
+        self.module_ = self._module()
+        return []
 
     @abstractmethod
     def _embed(self, graph: Graph) -> Any:
@@ -82,19 +76,11 @@ class Embedder(Baseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkEmbedder(Embedder):
-    """An embedder with a module that Adam trains; abstract. Its own part is `_module`, `_losses` and `_embed`.
+    """An embedder with a module that Adam trains; abstract. Its own part is `_module`, `_losses` and `_embed`."""
 
-    Parameters
-    ----------
-    n_steps, learning_rate, weight_decay : int, float, float
-        Of Adam.
-    random_state : int, RandomState or None
-        Same seed, same bits.
-    """
-
-    n_steps: int = 200
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
+    n_steps: Annotated[int, "Of Adam."] = 200
+    learning_rate: Annotated[float, "Of Adam."] = 1e-3
+    weight_decay: Annotated[float, "Of Adam."] = 0.0
 
     def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
         self.module_ = self._module()
@@ -106,16 +92,12 @@ class NetworkEmbedder(Embedder):
             weight_decay=self.weight_decay,
             patience=getattr(self, "patience", None),
             n_warmup_steps=getattr(self, "n_warmup_steps", None),
-            after_step=self._after_step,
             on_step=on_step,
         )
 
     @abstractmethod
     def _losses(self, graph: Graph) -> Callable[[int], Tensor]:
         """Return the function from a step to the loss of ``self.module_``."""
-
-    def _after_step(self, step: int) -> None:
-        """Do whatever is not done by the optimizer; nothing here."""
 
 
 class Classifier(Baseline):
@@ -124,18 +106,10 @@ class Classifier(Baseline):
     kind: ClassVar[Kind] = "classifier"
 
     def fit(self, X: Any, y: npt.ArrayLike, *, validation: Any = None, on_step: OnStep | None = None) -> Self:
-        """Train on the labelled nodes of a graph.
+        """Train on the labelled nodes of a graph; ``y`` are classes (n,), -1 for nodes without a label.
 
-        Parameters
-        ----------
-        X : Dataset, Graph, or anything `as_graph` takes
-        y : int array of shape (n,)
-            Classes; -1 for nodes without a label.
-        validation : int array, optional
-            Labelled nodes that are not trained on but choose the step to stop at: the highest accuracy on them,
-            then the lowest loss. Without them the last step counts.
-        on_step : function of (step, losses, n_steps), optional
-            Called after every step; ``losses["loss"]`` is a float.
+        ``validation`` are labelled nodes that are not trained on but choose the step to stop at: the highest accuracy on
+        them, then the lowest loss. Without them the last step counts. ``on_step`` is called after every step.
         """
         parameters.check(self.get_params(deep=False))
         graph = self._input(X, reset=True)

@@ -1,9 +1,10 @@
 """The shared part of the supervised networks: two layers, trained by cross-entropy on the labelled nodes."""
 
+import copy
 import math
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -20,27 +21,13 @@ from ccassg.training.settings import OnStep
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(Classifier):
-    """A neural network trained by cross-entropy; abstract. Its own part is `_module` and `_structure`.
+    """A neural network trained by cross-entropy; abstract. Its own part is `_module` and `_structure`."""
 
-    Parameters
-    ----------
-    hidden_dim : int
-        Width of the hidden layer.
-    dropout_rate : float
-        On the features and on the hidden layer.
-    n_steps, learning_rate : int, float
-        Of Adam.
-    weight_decay : float
-        Of the first layer, as in the paper on GCN.
-    random_state : int, RandomState or None
-        Same seed, same bits.
-    """
-
-    hidden_dim: int = 16
-    dropout_rate: float = 0.5
-    n_steps: int = 200
-    learning_rate: float = 1e-2
-    weight_decay: float = 5e-4
+    hidden_dim: Annotated[int, "Width of the hidden layer."] = 16
+    dropout_rate: Annotated[float, "On the features and on the hidden layer."] = 0.5
+    n_steps: Annotated[int, "Of Adam."] = 200
+    learning_rate: Annotated[float, "Of Adam."] = 1e-2
+    weight_decay: Annotated[float, "Of the first layer, as in the paper on GCN."] = 5e-4
 
     def _structure(self, graph: Graph) -> tuple[Tensor, ...]:
         """Return what the layers take beside the features; nothing here."""
@@ -66,8 +53,7 @@ class NetworkClassifier(Classifier):
             accuracy = (scores.argmax(1) == y[validation]).double().mean().item()
             score = (accuracy, -functional.cross_entropy(scores, y[validation]).item())
             if score > best["score"]:
-                weights = {name: value.clone() for name, value in module.state_dict().items()}
-                best.update(score=score, weights=weights)
+                best.update(score=score, weights=copy.deepcopy(module.state_dict()))
 
         history = minimise(
             module,
@@ -105,7 +91,7 @@ class TwoLayers(nn.Module):
         self.dropout_rate = dropout_rate
 
     def forward(self, x: Tensor, *structure: Tensor) -> Tensor:
-        """Scores of the classes, (n, n_classes)."""
+        """Return scores of the classes, (n, n_classes)."""
         hidden = self.activation(self.layers[0](self._drop(x), *structure))
         scores: Tensor = self.layers[1](self._drop(hidden), *structure)
         return scores
@@ -114,8 +100,8 @@ class TwoLayers(nn.Module):
         if not self.training:
             return x
         if x.layout == torch.sparse_csr:  # zeros stay zeros, so only the stored values are drawn for
-            values = functional.dropout(x.values(), self.dropout_rate)
-            return _sparse_csr(x.crow_indices(), x.col_indices(), values, x.shape)
+            rows = _rows_of(x)
+            return torch_csr(replace(rows, values=functional.dropout(rows.values, self.dropout_rate)))
         return functional.dropout(x, self.dropout_rate)
 
 
@@ -133,17 +119,16 @@ class SparseLinear(nn.Module):
         """(n, n_inputs) -> (n, n_outputs)."""
         if x.layout != torch.sparse_csr:
             return functional.linear(x, self.weight, self.bias)
-        rows = CSR(x.crow_indices(), x.col_indices(), x.values(), (x.shape[0], x.shape[1]))
-        y: Tensor = SparseProduct.apply(rows, self.weight.T)
+        y: Tensor = SparseProduct.apply(_rows_of(x), self.weight.T)
         return y if self.bias is None else y + self.bias
 
 
 def torch_csr(a: CSR) -> Tensor:
-    """The same matrix as PyTorch's own sparse tensor, which PyG's layers take as features and as adjacency."""
-    return _sparse_csr(a.indptr, a.indices, a.values, a.shape)
-
-
-def _sparse_csr(indptr: Tensor, indices: Tensor, values: Tensor, shape: Any) -> Tensor:
+    """Return the same matrix as PyTorch's own sparse tensor, which PyG's layers take as features and as adjacency."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
-        return torch.sparse_csr_tensor(indptr, indices, values, size=tuple(shape), check_invariants=False)
+        return torch.sparse_csr_tensor(a.indptr, a.indices, a.values, size=a.shape, check_invariants=False)
+
+
+def _rows_of(x: Tensor) -> CSR:
+    return CSR(x.crow_indices(), x.col_indices(), x.values(), (x.shape[0], x.shape[1]))

@@ -1,7 +1,7 @@
 """DeepWalk: nodes that random walks meet together lie together (Perozzi, Al-Rfou, Skiena, DeepWalk, KDD 2014)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +19,15 @@ class DeepWalk(Embedder):
     """Skip-gram with hierarchical softmax (gensim) on uniform random walks.
 
     It embeds only the graph it was fitted on. A node without edges is on no walk: its embedding is 0.
-
-    Parameters
-    ----------
-    embedding_dim : int
-    n_walks : int
-        Walks from every node.
-    walk_length : int
-        Nodes on a walk.
-    window_length : int
-        Largest distance on a walk between two nodes that count as neighbours.
-    add_features : bool
-        Append the node features to the embedding ("DeepWalk + features" of the paper).
-    random_state : int, RandomState or None
-        Same seed, same bits.
     """
 
     needs_edges: ClassVar[bool] = True
 
-    embedding_dim: int = 128
-    n_walks: int = 80
-    walk_length: int = 40
-    window_length: int = 10
-    add_features: bool = False
+    embedding_dim: Annotated[int, "Width of the embedding."] = 128
+    n_walks: Annotated[int, "Walks from every node."] = 80
+    walk_length: Annotated[int, "Nodes on a walk."] = 40
+    window_length: Annotated[int, "Largest distance on a walk between two nodes that count as neighbours."] = 10
+    add_features: Annotated[bool, 'Append the node features ("DeepWalk + features" of the paper).'] = False
 
     @property
     def needs_features(self) -> bool:
@@ -79,10 +65,7 @@ class DeepWalk(Embedder):
     def _embed(self, graph: Graph) -> Any:
         if edge_fingerprint(graph) != self.fingerprint_:
             raise ValueError("DeepWalk embeds only the graph it was fitted on, and these edges differ; fit it again")
-        return np.hstack([self.vectors_.numpy(), *self._features(graph)])
-
-    def _features(self, graph: Graph) -> list[Any]:
-        return [dense(graph.features)] if self.add_features else []
+        return np.hstack([self.vectors_.numpy(), *([dense(graph.features)] if self.add_features else [])])
 
     def _state(self) -> dict[str, Any]:
         return {"fingerprint": self.fingerprint_}
@@ -100,7 +83,7 @@ class DeepWalk(Embedder):
 
 
 def random_walks(graph: Graph, starts: npt.NDArray[Any], length: int, rng: np.random.Generator) -> npt.NDArray[Any]:
-    """One walk from each start, (n_starts, length), all a step at a time; edges are taken in proportion to their weight.
+    """Draw one walk from each start, (n_starts, length), all a step at a time; edges are taken in proportion to their weight.
 
     A walk that can go no further (directed graphs) stays where it is.
     """

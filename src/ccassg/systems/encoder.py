@@ -55,17 +55,10 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 
 
 class GraphEncoder(nn.Module):
-    """Layers ``H <- act(norm(A H W + b))``.
+    """Layers ``H <- act(norm(A H W + b))``, of widths ``dims`` from the features to the embedding.
 
-    Parameters
-    ----------
-    dims : sequence of int
-        Widths from the features to the embedding.
-    activation : {"relu", "prelu", "elu", "rrelu"}
-    activate_last : bool
-        Whether the last layer too has normalisation and activation.
-    batch_norm : bool
-        Normalise over the nodes before each activation; running statistics move by 1 % a step.
+    With ``activate_last`` the last layer too has normalisation and activation; with ``batch_norm`` activations are normalised
+    over the nodes first, and running statistics move by 1 % a step.
     """
 
     def __init__(
@@ -85,22 +78,14 @@ class GraphEncoder(nn.Module):
     def forward(
         self, features: Tensor | CSR, a: CSR, keep_columns: Tensor | None = None, *, nodes: Tensor | None = None
     ) -> Tensor:
-        """Embed the nodes, (n, n_features) -> (n, d).
+        """Embed the nodes, (n, n_features) -> (n, d), or only ``nodes``: the last layer is not computed for the others.
 
-        Parameters
-        ----------
-        features : dense tensor or CSR
-        a : CSR
-            Normalised adjacency with self-loops.
-        keep_columns : bool tensor of shape (n_features,), optional
-            Feature mask.
-        nodes : int tensor, optional
-            Embed only these; the last layer is then not computed for the others. All by default.
+        ``a`` is the normalised adjacency with self-loops, ``keep_columns`` (n_features,) the feature mask.
         """
         return self.propagate(self.project(features, keep_columns), a, nodes)
 
     def project(self, features: Tensor | CSR, keep_columns: Tensor | None = None) -> Tensor:
-        """X W of the first layer, (n, n_features) -> (n, width): the part of the way that knows no edges."""
+        """Return X W of the first layer, (n, n_features) -> (n, width): the part of the way that knows no edges."""
         weight: Tensor = self.weights[0]
         if keep_columns is not None:
             weight = weight * keep_columns.unsqueeze(1)
@@ -108,7 +93,7 @@ class GraphEncoder(nn.Module):
         return projected
 
     def propagate(self, h: Tensor, a: CSR, nodes: Tensor | None = None) -> Tensor:
-        """The rest of the way, (n, width) -> (n, d). Shuffled rows of ``h`` are the projections of shuffled features."""
+        """Go the rest of the way, (n, width) -> (n, d). Shuffled rows of ``h`` are the projections of shuffled features."""
         last = len(self.biases) - 1
         for i, bias in enumerate(self.biases):
             if i == last and nodes is not None:
@@ -123,7 +108,7 @@ class GraphEncoder(nn.Module):
 
 
 def projector(dims: Sequence[int], activation: str = "elu", *, batch_norm: bool = False) -> nn.Sequential:
-    """Linear layers with an activation between them, and batch norm before it if asked."""
+    """Build linear layers with an activation between them, and batch norm before it if asked."""
     layers: list[nn.Module] = []
     for i, (fan_in, fan_out) in enumerate(itertools.pairwise(dims)):
         if i > 0:
@@ -134,10 +119,10 @@ def projector(dims: Sequence[int], activation: str = "elu", *, batch_norm: bool 
 
 
 def features_of(graph: Graph) -> Tensor | CSR:
-    """The features, sparse where that is faster."""
+    """Return the features, sparse where that is faster."""
     return in_faster_form(feature_tensor(graph, "cpu"))
 
 
 def inputs(graph: Graph) -> tuple[Tensor | CSR, CSR]:
-    """What an encoder takes: the features and the normalised adjacency with self-loops."""
+    """Return what an encoder takes: the features and the normalised adjacency with self-loops."""
     return features_of(graph), augment.normalized(graph)

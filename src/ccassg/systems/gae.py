@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ccassg.graph import Graph, sparse
 from ccassg.systems.base import NetworkEmbedder
@@ -14,26 +14,20 @@ from ccassg.systems.encoder import GraphEncoder, inputs
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GAE(NetworkEmbedder):
-    """PyG's ``GAE`` on two graph convolutions; see `NetworkEmbedder` for the other parameters.
-
-    Parameters
-    ----------
-    hidden_dim, embedding_dim : int
-    """
+    """PyG's ``GAE`` on two graph convolutions."""
 
     negatives: ClassVar[bool] = True
     needs_edges: ClassVar[bool] = True
 
-    hidden_dim: int = 32
-    embedding_dim: int = 16
+    hidden_dim: Annotated[int, "Width of the hidden layer."] = 32
+    embedding_dim: Annotated[int, "Width of the embedding."] = 16
     learning_rate: float = 1e-2
 
-    def _module(self) -> nn.Module:
+    def _module(self) -> Any:
         from torch_geometric.nn import GAE as Autoencoder
 
         dims = (self.n_features_in_, self.hidden_dim, self.embedding_dim)
-        model: nn.Module = Autoencoder(GraphEncoder(dims, activate_last=False))
-        return model
+        return Autoencoder(GraphEncoder(dims, activate_last=False))
 
     def _losses(self, graph: Graph) -> Callable[[int], Tensor]:
         features, a = inputs(graph)
@@ -48,6 +42,5 @@ class GAE(NetworkEmbedder):
 
         return loss_at
 
-    def _embed(self, graph: Graph) -> Tensor:
-        z: Tensor = self.module_.encode(*inputs(graph))
-        return z
+    def _embed(self, graph: Graph) -> Any:
+        return self.module_.encode(*inputs(graph))

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ccassg.graph import Graph, draws, sparse
+from ccassg.graph import Array, Graph, draws, sparse
 from ccassg.model import augment
 from ccassg.parameters import rates
 from ccassg.systems.encoder import features_of
@@ -20,8 +19,6 @@ from ccassg.systems.two_views import View
 # No edge or column is dropped more often than this (p_tau of the paper).
 CEILING = 0.7
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GCA(GRACE):
@@ -29,13 +26,10 @@ class GCA(GRACE):
 
         p = min( rate (s_max - s) / (s_max - s_mean), 0.7 ),   s = log(1 + centrality)
 
-    Parameters
-    ----------
-    centrality : {"degree", "pagerank", "eigenvector"}
-        Of nodes. An edge has that of the node it points to; a column the sum over the nodes where it is not zero.
+    An edge has the centrality of the node it points to; a column the sum over the nodes where it is not zero.
     """
 
-    centrality: str = "degree"
+    centrality: Annotated[str, "Of nodes: degree, pagerank or eigenvector."] = "degree"
 
     def _views(self, graph: Graph) -> Callable[[int, int], View]:
         nodes = node_centrality(graph, self.centrality)
@@ -61,7 +55,7 @@ class GCA(GRACE):
 
 
 def node_centrality(graph: Graph, kind: str) -> Array:
-    """Centrality of every node, (n,), not negative."""
+    """Return the centrality of every node, (n,), not negative."""
     a = graph.adjacency().astype(np.float64)
     degrees = np.asarray(a.sum(0))  # what a node receives
     if kind == "degree":
@@ -76,7 +70,7 @@ def node_centrality(graph: Graph, kind: str) -> Array:
 
 
 def drop_weights(s: Array, without: Array | None = None) -> Tensor:
-    """(s_max - s) / (s_max - s_mean), mean 1; ones where all are equal. ``without`` are positions that do not count."""
+    """Return (s_max - s) / (s_max - s_mean), mean 1; ones where all are equal. ``without`` are positions that do not count."""
     counted = s if without is None else np.delete(s, without)
     top, mean = (counted.max(), counted.mean()) if counted.size else (0.0, 0.0)
     if top - mean < 1e-12:

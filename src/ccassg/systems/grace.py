@@ -9,7 +9,7 @@ computed once for both of its ends, and the gradient is formed along with the lo
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -26,26 +26,17 @@ KEEP_PAIRS = 64_000_000
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GRACE(TwoViewEmbedder):
-    """InfoNCE on the projections of two views; see `TwoViewEmbedder` for the other parameters.
-
-    Parameters
-    ----------
-    projector_dim : int
-        Hidden width of the projector.
-    temperature : float
-    loss_nodes : int or None
-        Contrast this many random nodes each step: not in the paper, for graphs where all pairs take too long. None
-        contrasts all.
-    """
+    """InfoNCE on the projections of two views."""
 
     target: ClassVar[str] = "N-N"
     projector: ClassVar[bool] = True
     negatives: ClassVar[bool] = True
     space: ClassVar[str] = "O(N^2)"
 
-    projector_dim: int = 256
-    temperature: float = 0.5
-    loss_nodes: int | None = None
+    projector_dim: Annotated[int, "Hidden width of the projector."] = 256
+    temperature: Annotated[float, "What cosines are divided by before the softmax."] = 0.5
+    # paper: all nodes. For graphs where all pairs take too long.
+    loss_nodes: Annotated[int | None, "Contrast this many random nodes each step; None contrasts all."] = None
 
     def _module(self) -> nn.ModuleDict:
         head = projector((self.embedding_dim, self.projector_dim, self.embedding_dim))

@@ -1,7 +1,7 @@
 """Label propagation (Zhu and Ghahramani, Learning from Labeled and Unlabeled Data with Label Propagation, 2002)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from ccassg.graph import Graph
 from ccassg.systems.base import Classifier
-from ccassg.systems.gat import edge_index
+from ccassg.systems.supervised import edge_index
 from ccassg.training.settings import OnStep
 
 
@@ -18,19 +18,12 @@ class LabelPropagation(Classifier):
     """PyG's ``LabelPropagation``; the features are not read.
 
     It predicts only the nodes it was fitted on. A node that no label reaches gets the most frequent class.
-
-    Parameters
-    ----------
-    n_hops : int
-        Number of propagations.
-    alpha : float
-        Weight of the neighbours against the node's own label.
     """
 
     needs_edges: ClassVar[bool] = True
 
-    n_hops: int = 50
-    alpha: float = 0.9
+    n_hops: Annotated[int, "Number of propagations."] = 50
+    alpha: Annotated[float, "Weight of the neighbours against the node's own label."] = 0.9
 
     @property
     def needs_features(self) -> bool:

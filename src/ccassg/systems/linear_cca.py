@@ -1,7 +1,7 @@
 """Linear CCA of two randomly masked copies of the features (Hotelling, Relations between two sets of variates, 1936)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -20,16 +20,6 @@ class LinearCCA(Embedder):
 
     where X1 and X2 are the features, each entry set to 0 with probability ``feature_mask_rate`` independently per view.
     A node's embedding is the mean of the two projections of its unmasked features.
-
-    Parameters
-    ----------
-    embedding_dim : int
-        Number of canonical variates, at most the number of features and of nodes less one.
-    feature_mask_rate : float
-    shrinkage : float in [0, 1]
-        Of each view's covariance towards the identity; 0 is plain CCA.
-    random_state : int, RandomState or None
-        Of the masks.
     """
 
     target: ClassVar[str] = "F-F"
@@ -37,9 +27,9 @@ class LinearCCA(Embedder):
 
     # The paper names no settings; these had the highest validation accuracy on Cora of those in the experiment
     # baseline-details. Without shrinkage the canonical variates of a few thousand nodes and as many features are noise.
-    embedding_dim: int = 512
-    feature_mask_rate: float = 0.2
-    shrinkage: float = 0.1
+    embedding_dim: Annotated[int, "Canonical variates, at most the number of features and of nodes less one."] = 512
+    feature_mask_rate: Annotated[float, "Probability that an entry is set to 0, per view."] = 0.2
+    shrinkage: Annotated[float, "Of each view's covariance towards the identity; 0 is plain CCA."] = 0.1
 
     def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
         from cca_zoo.linear import RidgeCCA

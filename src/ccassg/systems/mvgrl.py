@@ -4,7 +4,7 @@ Contrastive Multi-View Representation Learning on Graphs, ICML 2020).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from torch.nn import functional
 from ccassg.graph import Graph, draws, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.model import augment
-from ccassg.systems.base import NetworkEmbedder
+from ccassg.systems.base import NetworkEmbedder, Patience
 from ccassg.systems.encoder import GraphEncoder, inputs
 
 Inputs = tuple[Tensor | CSR, CSR, CSR]
@@ -25,19 +25,7 @@ Inputs = tuple[Tensor | CSR, CSR, CSR]
 class MVGRL(NetworkEmbedder):
     """One encoder on the adjacency A, one on its PPR diffusion S; the embedding is the sum of both.
 
-        S = alpha (I - (1 - alpha) A)^-1,   entries below ``threshold`` left out
-
-    See `NetworkEmbedder` for the other parameters.
-
-    Parameters
-    ----------
-    embedding_dim : int
-    alpha, threshold : float
-        Restart probability of the diffusion, and the smallest entry that is kept.
-    subgraph_nodes : int or None
-        Train every step on so many random nodes; None takes the whole graph.
-    patience : int or None
-        Stop when the loss has not improved for so many steps; the best weights count.
+    S = alpha (I - (1 - alpha) A)^-1,   entries below ``threshold`` left out
     """
 
     target: ClassVar[str] = "N-G"
@@ -46,12 +34,14 @@ class MVGRL(NetworkEmbedder):
     negatives: ClassVar[bool] = True
     space: ClassVar[str] = "O(N)"
 
-    embedding_dim: int = 512
-    alpha: float = 0.2
-    threshold: float = 0.01
-    subgraph_nodes: int | None = None
+    embedding_dim: Annotated[int, "Width of the embedding."] = 512
+    alpha: Annotated[float, "Restart probability of the diffusion."] = 0.2
+    threshold: Annotated[float, "The smallest entry of the diffusion that is kept."] = 0.01
+    subgraph_nodes: Annotated[int | None, "Train every step on so many random nodes; None takes the whole graph."] = (
+        None
+    )
     n_steps: int = 500
-    patience: int | None = 20
+    patience: Patience = 20
 
     def _module(self) -> nn.ModuleDict:
         dims, d = (self.n_features_in_, self.embedding_dim), self.embedding_dim
@@ -93,15 +83,14 @@ class MVGRL(NetworkEmbedder):
         discriminator = self.module_["discriminator"]
         return h @ (discriminator.weight[0] @ summary) + discriminator.bias
 
-    def _embed(self, graph: Graph) -> Tensor:
+    def _embed(self, graph: Graph) -> Any:
         features, a = inputs(graph)
         s = sparse.from_scipy(ppr(graph, self.alpha, self.threshold))
-        z: Tensor = self.module_["adjacency"](features, a) + self.module_["diffusion"](features, s)
-        return z
+        return self.module_["adjacency"](features, a) + self.module_["diffusion"](features, s)
 
 
 def ppr(graph: Graph, alpha: float, threshold: float, *, block: int = 256, tolerance: float = 1e-6) -> sp.csr_array:
-    """Personalised PageRank of every node, sparse (n, n): the series alpha sum_k (1 - alpha)^k A^k, in blocks of rows."""
+    """Compute personalised PageRank of every node, sparse (n, n): the series alpha sum_k (1 - alpha)^k A^k, in blocks of rows."""
     a = augment.normalized(graph)
     n_terms = int(np.ceil(np.log(tolerance) / np.log(1 - alpha)))
     transposed, rows = sparse.transpose(a), []

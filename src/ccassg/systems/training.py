@@ -1,5 +1,6 @@
 """The one training loop of the systems: each says only what its loss is at a given step."""
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -23,28 +24,12 @@ def minimise(
     after_step: Callable[[int], None] | None = None,
     on_step: OnStep | None = None,
 ) -> list[float]:
-    """Train ``module`` in place and leave it in evaluation mode.
+    """Train a module in place, by Adam, leave it in evaluation mode, and return the loss of every step.
 
-    Parameters
-    ----------
-    module : nn.Module
-    loss_at : function of the step
-        The loss, differentiable in the module's parameters.
-    n_steps, learning_rate, weight_decay
-        Of Adam.
-    groups : list of dict, optional
-        Parameter groups with decays of their own, instead of one for all.
-    patience : int, optional
-        Stop when the training loss has not improved for so many steps, and take back the weights that gave the lowest.
-    n_warmup_steps : int, optional
-        Raise the learning rate linearly, then lower it along a cosine to 0, with decay decoupled from the gradient
-        (AdamW): the schedule of BGRL and Graph Barlow Twins. By default the rate is constant.
-    after_step, on_step : functions of (step) and of (step, losses, n_steps), optional
-
-    Returns
-    -------
-    list of float
-        The loss of every step.
+    ``groups`` are parameter groups with decays of their own, instead of one for all. With ``patience``, training stops when
+    the loss has not improved for so many steps, and takes back the weights that gave the lowest. With ``n_warmup_steps`` the
+    learning rate rises linearly, then falls along a cosine to 0, and decay is decoupled from the gradient (AdamW): the
+    schedule of BGRL and Graph Barlow Twins.
     """
     adam = torch.optim.Adam if n_warmup_steps is None else torch.optim.AdamW
     optimizer = adam(groups or module.parameters(), lr=learning_rate, weight_decay=weight_decay)
@@ -63,7 +48,7 @@ def minimise(
         if patience is not None:
             since += 1
             if value < best:
-                best, best_weights, since = value, _copy(module), 0
+                best, best_weights, since = value, copy.deepcopy(module.state_dict()), 0
         loss.backward()
         optimizer.step()
         history.append(value)
@@ -80,11 +65,7 @@ def minimise(
 
 
 def warmup_cosine(step: int, n_warmup_steps: int, n_steps: int) -> float:
-    """Factor in [0, 1]: linear rise over the warm-up, then half a cosine down to 0 at ``n_steps``."""
+    """Return a factor in [0, 1]: linear rise over the warm-up, then half a cosine down to 0 at ``n_steps``."""
     if step < n_warmup_steps:
         return step / n_warmup_steps
     return (1 + math.cos(math.pi * (step - n_warmup_steps) / max(1, n_steps - n_warmup_steps))) / 2
-
-
-def _copy(module: nn.Module) -> dict[str, Tensor]:
-    return {name: value.clone() for name, value in module.state_dict().items()}

@@ -1,4 +1,4 @@
-"""The loss of Graph Barlow Twins against its definition."""
+"""The losses of Graph Barlow Twins and VICReg against their definitions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ccassg.systems.graph_barlow_twins import barlow_twins
+from ccassg.systems.two_views import barlow_twins, vicreg_terms
 
 
 @pytest.fixture
@@ -36,5 +36,18 @@ def test_barlow_twins_survives_a_constant_column(views: tuple[Tensor, Tensor]) -
     assert torch.isfinite(barlow_twins(flat, flat))
 
 
+def test_vicreg_by_loops(views: tuple[Tensor, Tensor]) -> None:
+    invariance, variance, covariance = vicreg_terms(*views)
+    assert torch.allclose(invariance, (views[0] - views[1]).square().mean())
+    expected_variance, expected_covariance = 0.0, 0.0
+    for z in views:
+        c = torch.cov(z.T)
+        expected_variance += torch.relu(1 - (c.diagonal() + 1e-4).sqrt()).mean().item() / 2
+        expected_covariance += (c.square().sum() - c.diagonal().square().sum()).item() / 4
+    assert variance.item() == pytest.approx(expected_variance)
+    assert covariance.item() == pytest.approx(expected_covariance)
+
+
 def test_gradient(views: tuple[Tensor, Tensor]) -> None:
     assert torch.autograd.gradcheck(barlow_twins, views)
+    assert torch.autograd.gradcheck(lambda a, b: sum(vicreg_terms(a, b)), views)

@@ -7,9 +7,8 @@ import torch
 from ccassg.datasets import stochastic_block_graph
 from ccassg.graph import as_graph
 from ccassg.graph.sparse import from_scipy
-from ccassg.systems.chebnet import _filter, scaled_laplacian
 from ccassg.systems.classifier import torch_csr
-from ccassg.systems.gat import edge_index
+from ccassg.systems.supervised import chebyshev_filter, edge_index, scaled_laplacian
 
 
 @pytest.mark.parametrize("n_terms", [1, 2, 3, 5])
@@ -19,7 +18,7 @@ def test_the_filter_is_pygs_with_the_same_weights(n_terms: int, sparse_features:
     graph = stochastic_block_graph(80, 3, 4.0, n_features=30, sparse_features=sparse_features, seed=1).graph
     dense = torch.as_tensor(np.asarray(graph.features.toarray() if sparse_features else graph.features))
     x = torch_csr(from_scipy(graph.features)) if sparse_features else dense
-    ours = _filter(30, 7, n_terms)
+    ours = chebyshev_filter(30, 7, n_terms)
     pygs = conv.ChebConv(30, 7, K=n_terms)
     pygs.load_state_dict(ours.state_dict())
     weights = torch.linspace(-1, 1, 80 * 7).reshape(80, 7)

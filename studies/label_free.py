@@ -20,7 +20,6 @@ from ccassg.experiments.experiment import Cells, Found
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Record, Run
 from ccassg.experiments.runs import OURS, classification_run
-from ccassg.experiments.tasks import probe_settings
 from ccassg.graph import Dataset
 from ccassg.report import style
 from ccassg.training import loop
@@ -86,7 +85,7 @@ def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
         if step + 1 not in run["steps"]:
             return
         z = embed(encoder, data.graph).cpu().numpy()
-        scores = linear_probe(z, data.y, split, seeds=run["seed"], **probe_settings(run))
+        scores = linear_probe(z, data.y, split, seeds=run["seed"], **run["probe"])
         values = criteria.criteria_of(encoder, data.graph) | losses
         found.append(
             {

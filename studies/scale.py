@@ -18,7 +18,6 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import typer
-from sklearn.preprocessing import StandardScaler
 
 from ccassg import provenance
 from ccassg.bench.page import origin
@@ -220,8 +219,7 @@ def _probe(z: Any, store: Dataset, scale: Scale) -> float:
     rest = np.setdiff1d(order, train)
     rng.shuffle(rest)
     cut = len(rest) // 5
-    rows = StandardScaler().fit_transform(z[nodes])
-    return float(linear_probe(rows, y, Split(train, rest[:cut], rest[cut:]), epochs=500).accuracy)
+    return float(linear_probe(z[nodes], y, Split(train, rest[:cut], rest[cut:]), epochs=500, standardize=True).accuracy)
 
 
 @contextmanager

@@ -12,15 +12,12 @@ import torch
 from sklearn import preprocessing
 
 from ccassg.estimator import CCASSG
-from ccassg.evaluate.probe import linear_probe
-from ccassg.evaluate.scores import ProbeResult
 from ccassg.experiments.records import Run
 from ccassg.experiments.tasks import make_model, score_classifier, score_embedder
-from ccassg.graph import Array, Dataset, Graph, Split
+from ccassg.graph import Dataset, Graph
 from ccassg.model.encoder import Encoder
 from ccassg.systems import METHODS
 from ccassg.training.settings import Settings
-from studies.logistic import logistic_probe
 
 
 class OtherStart(CCASSG):
@@ -45,13 +42,7 @@ def classify_nodes(run: Run, data: Dataset) -> dict[str, Any]:
     details = run.get("details", {})
     if METHODS[run["method"]].kind == "classifier":
         return score_classifier(run, data, choose=details.get("choose") != "last")
-    probe = logistic_probe if run["probe"]["solver"] == "logistic" else adam_probe
-    return score_embedder(run, replace(data, graph=scaled(run, data.graph)), model_of(run), probe)
-
-
-def adam_probe(z: Array, y: Array, splits: list[Split], *, standardize: bool = False, **settings: Any) -> ProbeResult:
-    """Score as `linear_probe`; ``standardize`` first brings each column to mean 0 and standard deviation 1."""
-    return linear_probe(preprocessing.StandardScaler().fit_transform(z) if standardize else z, y, splits, **settings)
+    return score_embedder(run, replace(data, graph=scaled(run, data.graph)), model_of(run))
 
 
 TASKS = {"node-classification": classify_nodes}

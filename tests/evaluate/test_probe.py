@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, f1_score
 
 from ccassg import Dataset
 from ccassg.datasets import CARDS, load_dataset, stochastic_block_graph
-from ccassg.evaluate.probe import linear_probe
+from ccassg.evaluate.probe import C_GRID, linear_probe
 
 
 @pytest.fixture(autouse=True)
@@ -209,14 +210,47 @@ class TestRuns:
         hidden[np.setdiff1d(np.arange(120), np.concatenate([split.train, split.val, split.test]))] = -1
         assert linear_probe(z, hidden, split, epochs=20).as_dict() == linear_probe(z, y, split, epochs=20).as_dict()
 
-    def test_one_class_in_train_is_predicted(self):
+    @pytest.mark.parametrize("solver", ["adam", "logistic"])
+    def test_one_class_in_train_is_predicted(self, solver):
         z = problem()[0] / 100  # the bias decides
         y = np.zeros(120, int)
         y[-3:] = 1
         split = make_split(range(20), range(20, 60), range(60, 120))
-        result = linear_probe(z, y, split, epochs=200)
+        result = linear_probe(z, y, split, epochs=200, solver=solver)
         assert (result.predictions[0] == 0).all()
         assert result.accuracy == pytest.approx(57 / 60)
+
+    @pytest.mark.parametrize("solver", ["adam", "logistic"])
+    def test_standardizing_undoes_shift_and_scale(self, solver):
+        z, y, rng = problem()
+        split = random_split(rng, 120, 20, 30, 60)
+        moved = np.hstack([z * 100 + 7, np.full((120, 1), 3.0)])
+        flat = np.hstack([(z - z.mean(0)) / z.std(0), np.zeros((120, 1))])
+        a = linear_probe(moved, y, split, standardize=True, epochs=50, solver=solver)
+        b = linear_probe(flat, y, split, epochs=50, solver=solver)
+        np.testing.assert_array_equal(a.predictions[0], b.predictions[0])
+
+
+class TestLogistic:
+    def test_strength_is_chosen_on_validation(self):
+        z, y, rng = problem(noise=3)
+        split = random_split(rng, 120, 20, 30, 60)
+        result = linear_probe(z, y, split, solver="logistic")
+        scores = {
+            strength: LogisticRegression(C=strength, max_iter=1000).fit(z[split.train], y[split.train])
+            for strength in C_GRID
+        }
+        best = max(C_GRID, key=lambda strength: (scores[strength].score(z[split.val], y[split.val]), -strength))
+        assert result.strengths == [best]
+        assert result.val_accuracies[0] == pytest.approx(scores[best].score(z[split.val], y[split.val]))
+        assert result.accuracies[0] == pytest.approx(scores[best].score(z[split.test], y[split.test]))
+        assert result.epochs == []
+
+    def test_close_to_adam_on_an_easy_problem(self):
+        z, y, rng = problem(noise=0.3)
+        split = random_split(rng, 120, 20, 30, 60)
+        assert linear_probe(z, y, split, solver="logistic").accuracy == 1.0
+        assert linear_probe(z, y, split, epochs=300).accuracy > 0.9
 
 
 GOOD = {"train": [0, 1], "val": [2, 3], "test": [4, 5]}
@@ -257,6 +291,7 @@ class TestErrors:
             (np.ones((6, 2)), [0] * 6, {"seeds": []}, "got 1 z, 1 splits, 0 seeds"),
             (np.ones((6, 2)), [0] * 6, {"epochs": 0}, "epochs must be at least 1, got 0"),
             (np.ones((6, 2)), [0] * 6, {"learning_rate": 0}, "learning_rate must be positive"),
+            (np.ones((6, 2)), [0] * 6, {"solver": "sgd"}, "got 'sgd'"),
         ],
     )
     def test_arguments(self, z, y, settings, message):

@@ -11,7 +11,7 @@ def test_by_hand():
     np.testing.assert_array_equal(result.confusion, [[2, 1, 0], [0, 1, 0], [0, 0, 0]])
     assert result.accuracies == [0.75]
     assert result.macro_f1 == [pytest.approx((2 * 2 / (3 + 2) + 2 * 1 / (1 + 2)) / 2)]
-    assert (result.accuracy, result.std, result.epochs) == (0.75, 0.0, [7])
+    assert (result.accuracy, result.std, result.epochs, result.strengths) == (0.75, 0.0, [7], [])
 
 
 def test_predicted_but_absent_class_counts_as_in_scikit_learn():

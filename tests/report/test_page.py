@@ -67,6 +67,7 @@ def example(n=60, **parts):
             "accuracies": [0.8, 0.9],
             "val_accuracies": [0.7, 0.7],
             "epochs": [3, 9],
+            "strengths": [],
             "confusion": np.array([[5, 1], [0, 4]]),
             "classes": ["red", "green"],
         },

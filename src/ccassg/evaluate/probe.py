@@ -1,7 +1,8 @@
 """Linear evaluation: how well a linear classifier on frozen embeddings predicts the labels."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,13 @@ from torch.nn.utils.rnn import pad_sequence
 from ccassg.evaluate import softmax
 from ccassg.evaluate.checks import check_embeddings, check_labels, check_split
 from ccassg.evaluate.scores import ProbeResult, score
-from ccassg.graph import Array, Dataset, Split
+from ccassg.graph import Dataset, Split
 from ccassg.graph.dataset import random_split
 
+Array: TypeAlias = npt.NDArray[Any]
+
+# Inverse regularisation strengths tried by the "logistic" solver, strongest first: ties go to the simpler model.
+C_GRID = tuple(float(10.0**k) for k in range(-3, 4))
 # Training rows that are kept at hand while they are read twice per epoch: about the last-level cache of a laptop.
 CHUNK_BYTES = 16_000_000
 # Test rows scored at once.
@@ -31,12 +36,18 @@ def linear_probe(
     weight_decay: float | Sequence[float] | None = None,
     epochs: int = 2000,
     choose: Literal["validation", "last"] = "validation",
+    solver: Literal["adam", "logistic"] = "adam",
+    standardize: bool = False,
+    device: torch.device | str = "cpu",
 ) -> ProbeResult:
     """Score a logistic regression on frozen embeddings, chosen on validation, once on the test nodes.
 
-    This is the protocol of the paper: a linear layer with bias, initialised like ``torch.nn.Linear``, full-batch Adam on
-    the training nodes, validation accuracy after every epoch. The test nodes are read once, with the weights of the
-    *first* epoch that reached the highest validation accuracy. All runs train in one batch.
+    ``solver="adam"`` is the protocol of the paper: a linear layer with bias, initialised like ``torch.nn.Linear``,
+    full-batch Adam on the training nodes, validation accuracy after every epoch. The test nodes are read once, with the
+    weights of the *first* epoch that reached the highest validation accuracy. All runs train in one batch.
+
+    ``solver="logistic"`` is scikit-learn's LogisticRegression, with C from a grid chosen on validation: no
+    learning rate, no epochs, no seed.
 
     Parameters
     ----------
@@ -53,13 +64,17 @@ def linear_probe(
     learning_rate : float
         Of Adam. By default what the dataset's card names, which is the paper's, else 1e-2.
     weight_decay : float or sequence of float
-        Of Adam, an L2 term in the gradient. By default what the dataset's card names, else 1e-4. Of several, each run
-        takes the one with the highest validation accuracy, the first of equals. Too strong a decay leaves the class
-        with most training nodes ahead on unbalanced splits.
+        Of Adam, an L2 term in the gradient. By default what the dataset's card names, else 1e-4. Of several, each run takes the one with the highest validation accuracy, the
+        first of equals. Too strong a decay leaves the class with most training nodes ahead on unbalanced splits.
     epochs : int
         Steps of Adam.
     choose : "validation" or "last"
-        Which epoch counts: the first best one on the validation nodes, or the last one whatever they say.
+        Which epoch of "adam" counts: the first best one on the validation nodes, or the last one whatever they say.
+    solver : "adam" or "logistic"
+    standardize : bool
+        Bring each column to mean 0 and standard deviation 1 over all nodes first. Not part of the paper's protocol.
+    device : torch.device or str
+        Where "adam" trains.
 
     Returns
     -------
@@ -99,7 +114,11 @@ def linear_probe(
     many: list[Any] = [splits] if single else list(splits)  # type: ignore[arg-type]
     names = ["split"] if single else [f"splits[{i}]" for i in range(len(many))]
     parts = [check_split(split, labels, name) for split, name in zip(many, names, strict=True)]
-    groups = _groups(embeddings, parts, seeds)
+    batch = _plan(embeddings, parts, seeds, standardize)
+    if solver == "logistic":
+        return _logistic(batch, labels)
+    if solver != "adam":
+        raise ValueError(f"solver must be 'adam' or 'logistic', got {solver!r}")
     if epochs < 1:
         raise ValueError(f"epochs must be at least 1, got {epochs}")
     decays = list(weight_decay) if isinstance(weight_decay, Iterable) else [weight_decay]
@@ -110,19 +129,7 @@ def linear_probe(
     if choose not in ("validation", "last"):
         raise ValueError(f"choose must be 'validation' or 'last', got {choose!r}")
     settings = {"learning_rate": learning_rate, "epochs": epochs, "last_only": choose == "last"}
-    return _train_and_score(groups, labels, decays, settings)
-
-
-class _Group(NamedTuple):
-    """Runs that share an embedding (n, d) and a split; each has a seed of its own."""
-
-    z: Array
-    split: dict[str, Array]
-    seeds: list[int]
-
-    def rows(self, nodes: Array) -> Tensor:
-        """Return the embeddings of some nodes with a constant column, (len(nodes), d + 1); a copy of these rows only."""
-        return softmax.with_ones(torch.from_numpy(self.z[nodes]))
+    return _adam(batch, labels, torch.device(device), decays, settings)
 
 
 def _default_splits(data: Dataset | None, labels: Array, seeds: Sequence[int]) -> list[Any]:
@@ -134,7 +141,30 @@ def _default_splits(data: Dataset | None, labels: Array, seeds: Sequence[int]) -
     return [random_split(labels, seed) for seed in seeds]
 
 
-def _groups(embeddings: list[Array], splits: list[dict[str, Array]], seeds: int | Sequence[int]) -> list[_Group]:
+@dataclass(frozen=True)
+class _Batch:
+    """The runs: g groups, each an embedding and a split, with the s seeds that share them."""
+
+    embeddings: list[Array]
+    scales: list[tuple[Array, Array] | None]
+    splits: list[dict[str, Array]]
+    groups: list[tuple[int, int]]
+    seeds: list[list[int]]
+
+    def rows(self, group: int, nodes: Array) -> Tensor:
+        """Return the embedding rows of some nodes, shape (len(nodes), d); a copy of these rows only."""
+        which = self.groups[group][0]
+        rows, scale = self.embeddings[which][nodes], self.scales[which]
+        return torch.from_numpy(rows if scale is None else (rows - scale[0]) * scale[1])
+
+    def nodes(self, group: int, part: str) -> Array:
+        """Return the nodes of "train", "val" or "test"."""
+        return self.splits[self.groups[group][1]][part]
+
+
+def _plan(
+    embeddings: list[Array], splits: list[dict[str, Array]], seeds: int | Sequence[int], standardize: bool
+) -> _Batch:
     """Pair embeddings, splits and seeds run by run; runs that share embedding and split form one group."""
     given = [seeds] if isinstance(seeds, int) else [int(seed) for seed in seeds]
     lengths = {"z": len(embeddings), "splits": len(splits), "seeds": len(given)}
@@ -143,52 +173,97 @@ def _groups(embeddings: list[Array], splits: list[dict[str, Array]], seeds: int 
         counts = ", ".join(f"{length} {name}" for name, length in lengths.items())
         raise ValueError(f"z, splits and seeds are paired run by run: give 1 or {n_runs} of each, got {counts}")
     if isinstance(seeds, int):
-        given = [seeds + run for run in range(n_runs)]
+        given = [given[0] + run for run in range(n_runs)]
     elif len(given) == 1:
         given *= n_runs
+    scales = [_scale(z) if standardize else None for z in embeddings]
     if len(embeddings) == len(splits) == 1:
-        return [_Group(embeddings[0], splits[0], given)]
-    return [
-        _Group(embeddings[min(run, len(embeddings) - 1)], splits[min(run, len(splits) - 1)], [given[run]])
-        for run in range(n_runs)
-    ]
+        return _Batch(embeddings, scales, splits, [(0, 0)], [given])
+    groups = [(min(run, len(embeddings) - 1), min(run, len(splits) - 1)) for run in range(n_runs)]
+    return _Batch(embeddings, scales, splits, groups, [[seed] for seed in given])
 
 
-def _train_and_score(groups: list[_Group], labels: Array, decays: list[float], settings: dict[str, Any]) -> ProbeResult:
-    n_classes, dim = int(labels.max()) + 1, groups[0].z.shape[1]
+def _adam(
+    batch: _Batch, labels: Array, device: torch.device, decays: list[float], settings: dict[str, Any]
+) -> ProbeResult:
+    n_groups, n_classes = len(batch.groups), int(labels.max()) + 1
     predictions: list[Array] = []
     tests: list[Array] = []
     val_accuracies: list[float] = []
     chosen: list[int] = []
-    # All groups train together, unless their rows would fall out of the processor's cache.
-    longest = max(len(group.split["train"]) for group in groups)
-    step = max(CHUNK_BYTES // (longest * dim * groups[0].z.itemsize), 2)
-    for start in range(0, len(groups), step):
-        chunk = groups[start : start + step]
-        train, val = (_gather(chunk, part, labels) for part in ("train", "val"))
-        drawn = [torch.stack([softmax.initial_weights(seed, n_classes, dim) for seed in g.seeds]) for g in chunk]
-        weights = torch.stack(drawn).to(train[0])
+    step = _chunk(batch)
+    for start in range(0, n_groups, step):
+        groups = range(start, min(start + step, n_groups))
+        train, val = (_gather(batch, groups, part, labels, device) for part in ("train", "val"))
+        weights = torch.stack([_initial(batch, g, n_classes) for g in groups]).to(train[0])
         fitted = softmax.best([softmax.train(weights, *train, *val, weight_decay=x, **settings) for x in decays])
         val_accuracies += fitted.val_accuracies.flatten().tolist()
         chosen += fitted.epochs.flatten().tolist()
-        for group, best in zip(chunk, fitted.weights, strict=True):
-            predictions += _predict(group, best)
-            tests += [labels[group.split["test"]]] * len(best)
+        for g, best in zip(groups, fitted.weights, strict=True):
+            predictions += _predict(batch, g, best)
+            tests += [labels[batch.nodes(g, "test")]] * len(best)
     return score(predictions, tests, n_classes, val_accuracies=val_accuracies, epochs=chosen)
 
 
-def _gather(groups: list[_Group], part: str, labels: Array) -> tuple[Tensor, Tensor]:
+def _chunk(batch: _Batch) -> int:
+    """Return how many groups train together: all, unless their rows would fall out of the processor's cache."""
+    d = batch.embeddings[0].shape[1]
+    row_bytes = d * batch.embeddings[0].itemsize
+    longest = max(len(batch.nodes(g, "train")) for g in range(len(batch.groups)))
+    return max(CHUNK_BYTES // (longest * row_bytes), 2)
+
+
+def _gather(batch: _Batch, groups: range, part: str, labels: Array, device: torch.device) -> tuple[Tensor, Tensor]:
     """Collect rows (g, n, d + 1) and classes (g, n) of one part of the split, padded to the longest."""
-    rows = [group.rows(group.split[part]) for group in groups]
-    classes = [torch.from_numpy(labels[group.split[part]]) for group in groups]
+    nodes = [batch.nodes(g, part) for g in groups]
+    rows = [softmax.with_ones(batch.rows(g, own).to(device)) for g, own in zip(groups, nodes, strict=True)]
+    classes = [torch.from_numpy(labels[own]).to(device) for own in nodes]
     return pad_sequence(rows, batch_first=True), pad_sequence(classes, batch_first=True, padding_value=-1)
 
 
-def _predict(group: _Group, weights: Tensor) -> list[Array]:
+def _initial(batch: _Batch, group: int, n_classes: int) -> Tensor:
+    """Draw the initial weights of the runs of a group, shape (s, c, d + 1)."""
+    dim = batch.embeddings[0].shape[1]
+    return torch.stack([softmax.initial_weights(seed, n_classes, dim) for seed in batch.seeds[group]])
+
+
+def _predict(batch: _Batch, group: int, weights: Tensor) -> list[Array]:
     """Predict the classes of the test nodes under weights (s, c, d + 1): s arrays of shape (n_test,)."""
-    nodes = group.split["test"]
-    blocks = [
-        (weights @ group.rows(nodes[start : start + BLOCK_ROWS]).T).argmax(1).numpy()
-        for start in range(0, len(nodes), BLOCK_ROWS)
-    ]
+    nodes = batch.nodes(group, "test")
+    blocks = []
+    for start in range(0, len(nodes), BLOCK_ROWS):
+        rows = softmax.with_ones(batch.rows(group, nodes[start : start + BLOCK_ROWS]).to(weights.device))
+        blocks.append((weights @ rows.T).argmax(1).cpu().numpy())
     return list(np.concatenate(blocks, axis=1))
+
+
+def _logistic(batch: _Batch, labels: Array) -> ProbeResult:
+    predictions, tests, val_accuracies, strengths = [], [], [], []
+    for g in range(len(batch.groups)):
+        x = {part: batch.rows(g, batch.nodes(g, part)).cpu().numpy() for part in ("train", "val")}
+        y = {part: labels[batch.nodes(g, part)] for part in ("train", "val", "test")}
+        models = [_fit_logistic(x["train"], y["train"], strength) for strength in C_GRID]
+        scores = [float(np.mean(model.predict(x["val"]) == y["val"])) for model in models]
+        best = int(np.argmax(scores))
+        test_rows = batch.rows(g, batch.nodes(g, "test")).cpu().numpy()
+        predictions.append(models[best].predict(test_rows))
+        tests.append(y["test"])
+        val_accuracies.append(scores[best])
+        strengths.append(C_GRID[best])
+    n_classes = int(labels.max()) + 1
+    return score(predictions, tests, n_classes, val_accuracies=val_accuracies, strengths=strengths)
+
+
+def _fit_logistic(x: Array, y: Array, strength: float) -> Any:
+    from sklearn.dummy import DummyClassifier  # here, to keep the import of the package quick
+    from sklearn.linear_model import LogisticRegression
+
+    if (y == y[0]).all():  # scikit-learn refuses a single class; the answer is that class
+        return DummyClassifier(strategy="most_frequent").fit(x, y)
+    return LogisticRegression(C=strength, max_iter=1000).fit(x, y)
+
+
+def _scale(z: Array) -> tuple[Array, Array]:
+    """Return column means and inverse standard deviations over all nodes; a constant column becomes 0."""
+    std = z.std(0)
+    return z.mean(0), np.divide(1, std, out=np.zeros_like(std), where=std > 0)

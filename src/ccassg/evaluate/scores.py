@@ -1,11 +1,12 @@
 """Scores of classifiers on the test nodes."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from ccassg.graph import Array
+Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,9 @@ class ProbeResult:
     macro_f1 : list of float
         Mean over classes of the F1 score on the test nodes; a class that is neither present nor predicted is left out.
     epochs : list of int
-        The chosen epoch, counted from 1; empty for a classifier that has none.
+        The chosen epoch, counted from 1; empty with ``solver="logistic"``.
+    strengths : list of float
+        The chosen inverse regularisation C of ``solver="logistic"``; empty otherwise.
     confusion : int64 array of shape (n_classes, n_classes)
         Test nodes by true class (rows) and predicted class (columns), summed over the runs.
     predictions : list of int64 arrays
@@ -32,6 +35,7 @@ class ProbeResult:
     val_accuracies: list[float]
     macro_f1: list[float]
     epochs: list[int]
+    strengths: list[float]
     confusion: Array
     predictions: list[Array] = field(repr=False)
 
@@ -55,6 +59,7 @@ class ProbeResult:
             "val_accuracies": self.val_accuracies,
             "macro_f1": self.macro_f1,
             "epochs": self.epochs,
+            "strengths": self.strengths,
             "confusion": self.confusion.tolist(),
         }
 
@@ -66,6 +71,7 @@ def score(
     *,
     val_accuracies: list[float],
     epochs: list[int] | None = None,
+    strengths: list[float] | None = None,
 ) -> ProbeResult:
     """Compare predicted with true classes, run by run, and add what was chosen on validation."""
     confusions = [
@@ -79,6 +85,7 @@ def score(
         predictions=predictions,
         val_accuracies=val_accuracies,
         epochs=epochs or [],
+        strengths=strengths or [],
     )
 
 

@@ -12,7 +12,7 @@ The runs of an evaluation share shapes, so one batched product per epoch serves 
 """
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -24,8 +24,18 @@ BLOCK_FLOATS = 4_000_000
 MAX_BLOCK, MIN_BLOCK = 32, 8
 
 
-class Fitted(NamedTuple):
-    """What training chose, per run: weights (g, s, c, d + 1), bias last; epochs from 1 and accuracies (g, s)."""
+@dataclass(frozen=True)
+class Fitted:
+    """What training chose, per run.
+
+    Attributes
+    ----------
+    weights : Tensor of shape (g, s, c, d + 1)
+        The last column is the bias.
+    epochs : int64 Tensor of shape (g, s)
+        The chosen epoch, counted from 1.
+    val_accuracies : float64 Tensor of shape (g, s)
+    """
 
     weights: Tensor
     epochs: Tensor
@@ -60,11 +70,24 @@ def train(
 ) -> Fitted:
     """Minimise the mean cross entropy by full-batch Adam, every run on its own, all in one batch.
 
-    There are g groups of s runs; the runs of a group share their rows and differ in the initial ``weights``
-    (g, s, c, d + 1), whose last column is the bias. Weight decay adds to the gradient of both, as in
-    ``torch.optim.Adam``. Rows are (g, n, d + 1), the last column 1, and classes (g, n); shorter groups are padded with
-    rows of zeros and classes of -1. With ``last_only`` the last epoch is chosen instead of the best one; ``block`` is how
-    many epochs are validated at once, by default as many as fit near the cache.
+    There are g groups of s runs; the runs of a group share their rows and differ in the initial weights.
+
+    Parameters
+    ----------
+    weights : Tensor of shape (g, s, c, d + 1)
+        Initial weights; the bias is the last column. Weight decay adds to the gradient of both, as in
+        ``torch.optim.Adam``.
+    train_rows, val_rows : Tensors of shapes (g, n_train, d + 1) and (g, n_val, d + 1)
+        The last column is 1. Shorter groups are padded with rows of zeros.
+    train_y, val_y : int64 Tensors of shapes (g, n_train) and (g, n_val)
+        Classes; -1 marks padding.
+    learning_rate, weight_decay : float
+    epochs : int
+        At least 1.
+    last_only : bool
+        Choose the last epoch instead of the best one.
+    block : int, optional
+        Epochs whose validation follows at once; by default as many as fit near the cache.
     """
     g, s, c, width = weights.shape
     w = weights.reshape(g, s * c, width).clone()

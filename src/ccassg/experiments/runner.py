@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ccassg import provenance
+from ccassg.datasets import DATASETS
 from ccassg.datasets.cards import FILES
 from ccassg.datasets.load import find_folder, load_dataset
 from ccassg.experiments.records import Record, Records, Run, key_of

@@ -32,14 +32,14 @@ def classify_nodes(run: Run, data: Dataset) -> Result:
     return score_embedder(run, data, make_model(run))
 
 
-def score_embedder(run: Run, data: Dataset, model: Any, probe: Callable[..., ProbeResult] = linear_probe) -> Result:
+def score_embedder(run: Run, data: Dataset, model: Any) -> Result:
     """Train a model, embed, and probe the embedding on every split of the run."""
     result = _fit(model, data)
     start = time.perf_counter()
     z = model.transform(data.graph)
     embedded = time.perf_counter()
     splits = [data.split(**given) for given in run["splits"]]
-    scores = probe(z, data.y, splits, seeds=[run["seed"]], **probe_settings(run))
+    scores = linear_probe(z, data.y, splits, seeds=[run["seed"]], **run["probe"])
     result["seconds"] |= {"embed": embedded - start, "probe": time.perf_counter() - embedded}
     return _scored(scores) | result
 
@@ -92,11 +92,6 @@ TASKS: dict[str, Callable[[Run, Any], Result]] = {
 def make_model(run: Run) -> Any:
     """The system that a run names, not yet trained."""
     return make(run["method"], **run["settings"], random_state=run["seed"])
-
-
-def probe_settings(run: Run) -> dict[str, Any]:
-    """Return the settings of a run's probe; runs also name the solver, which is another function."""
-    return {name: value for name, value in run["probe"].items() if name != "solver"}
 
 
 def _scored(scores: ProbeResult) -> Result:

@@ -24,7 +24,6 @@ from ccassg.graph import Dataset
 from ccassg.report import style
 from ccassg.training import loop
 from ccassg.training.embedding import embed
-from ccassg.training.stopping import stop_step
 from studies import criteria
 from studies.command import run_study
 
@@ -98,7 +97,7 @@ def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
         encoder.train()  # measuring has put it into evaluation mode
 
     history = loop.train(tower, data.graph, settings, on_step=on_step)
-    return {"measured": found, "loss": [round(value, 5) for value in history.loss]}
+    return {"measured": found, "loss": [round(value, 5) for value in history["loss"]]}
 
 
 TASKS = {"label-free": judge_along_training}
@@ -214,7 +213,8 @@ def _stopping(recorded: dict[str, list[Record]]) -> list[dict[str, Any]]:
 
 def _stop(record: Record) -> int:
     """The first measured number of steps that is not before the rule's."""
-    stop = stop_step(record["result"]["loss"])
+    loss = record["result"]["loss"]
+    stop = next((n for n in range(1, len(loss) + 1) if loop.is_flat(loss[:n])), len(loss))
     return next((n for n in STEPS if n >= stop), STEPS[-1])
 
 

@@ -1,7 +1,7 @@
 """CCASSG: the method as a scikit-learn estimator, with presets, saving and loading."""
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -183,7 +183,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         history = towers.train_towers(encoder, graph, settings, self._tower_weights, on_step=on_step, **saving)
         self.fit_seconds_ = time.perf_counter() - start
         self.encoder_ = encoder
-        self.history_ = asdict(history)
+        self.history_ = history
         return self
 
     def prepare(self, graph: Graph) -> tuple[Settings, Encoder]:

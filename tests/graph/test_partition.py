@@ -21,10 +21,9 @@ def counted(graph, parts):
 
 @pytest.mark.parametrize("method", ["metis", "contiguous"])
 @pytest.mark.parametrize("chunk", [50, 2**24])
-def test_cost_counts_what_crosses(graph, method, chunk, monkeypatch):
-    monkeypatch.setattr(partition, "CHUNK_EDGES", chunk)
+def test_cost_counts_what_crosses(graph, method, chunk):
     parts = partition.partition(graph, 3, method=method)
-    found = partition.cost(graph, parts)
+    found = partition.cost(graph, parts, edges_at_once=chunk)
     assert (found.cut, found.halo) == counted(graph, parts)
     assert found.largest == np.bincount(parts).max()
     assert found.largest_halo <= found.halo <= 3 * found.largest_halo

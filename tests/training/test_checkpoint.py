@@ -47,7 +47,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_previous_one(graph, tmp_path):
         path.write_bytes(damage(content))
         resumed = gcn((F, 8))
         history = train(resumed, graph, settings(), checkpoint_path=path, checkpoint_every=100)
-        assert len(history.loss) == 8
+        assert len(history["loss"]) == 8
         assert same_weights(resumed, whole)
 
 

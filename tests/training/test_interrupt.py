@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from ccassg.training.interrupt import HeldInterrupt
+from ccassg.training.interrupt import held_interrupt
 
 
 @pytest.fixture(autouse=True)
@@ -19,11 +19,11 @@ def press(times, *, hold):
     """Press Ctrl-C so many times within the block; return how often it got past."""
     past = 0
     try:
-        with HeldInterrupt(hold=hold) as held:
+        with held_interrupt(hold=hold) as pressed:
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
                 past += 1
-                assert held.pressed
+                assert pressed
             past += 1  # the end of the block
     except KeyboardInterrupt:
         return past

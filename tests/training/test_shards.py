@@ -20,19 +20,19 @@ def test_parts_of_a_block_model_cost_little_traffic():
     class Alone:
         rank, size = 0, 2
 
-    shard = make_shard(graph, parts, Alone(), False)
+    nodes, _, exchange = make_shard(graph, parts, Alone(), False)
     own = np.flatnonzero(parts == 0)
-    assert np.array_equal(shard.own, own)
+    assert np.array_equal(nodes[: len(own)], own)
     inside = graph.adjacency()[own].indices
     foreign = np.unique(inside[parts[inside] == 1])
-    assert np.array_equal(shard.halo, foreign)
-    assert shard.exchange.receive_counts == [0, len(foreign)]
+    assert np.array_equal(nodes[len(own) :], foreign)
+    assert exchange.receive_counts == [0, len(foreign)]
     assert len(foreign) < 0.3 * len(own)
     # What the other part needs of this one is what sends to it.
     there = graph.adjacency()[np.flatnonzero(parts == 1)].indices
     needed = np.unique(there[parts[there] == 0])
-    assert shard.exchange.send_counts == [0, len(needed)]
-    assert np.array_equal(own[shard.exchange.sent_rows], needed)
+    assert exchange.send_counts == [0, len(needed)]
+    assert np.array_equal(own[exchange.sent_rows], needed)
 
 
 def test_ranks_take_the_parts_of_a_store(tmp_path):

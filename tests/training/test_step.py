@@ -13,7 +13,7 @@ from ccassg.model.loss import Objective, cca_ssg_loss
 from ccassg.training import head
 from ccassg.training.products import SeparateProducts, first_product
 from ccassg.training.step import ExactStep, StepView
-from ccassg.training.views import needed_rows, two_way
+from ccassg.training.views import TwoWayEdges, needed_rows
 
 N, F = 120, 30
 
@@ -25,14 +25,14 @@ def graph():
 
 
 def make_views(graph, n_layers, propagate, rate, dtype, nodes=None, weighted=False):
-    edges = two_way(augment.edge_structure(graph), weighted=graph.weights is not None)
+    edges = TwoWayEdges(augment.edge_structure(graph), weighted=graph.weights is not None)
     fast, plain = [], []
     for v in (0, 1):
         a, a_t = edges.drop(0.3, seed=0, step=3, view=v)
         a, a_t = (m.with_values(m.values.to(dtype)) for m in (a, a_t))
         columns = augment.mask_features(F, rate, seed=0, step=3, view=v)
         layers = [(a, a_t)] * n_layers if nodes is None else needed_rows(a, nodes, n_layers)
-        fast.append(StepView(columns, layers if propagate else None))
+        fast.append(StepView(columns, layers if propagate else [None] * n_layers))
         plain.append((a, columns))
     return tuple(fast), plain
 

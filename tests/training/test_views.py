@@ -8,7 +8,7 @@ import torch
 from ccassg import as_graph
 from ccassg.graph import sparse
 from ccassg.model import augment
-from ccassg.training.views import needed_rows, two_way
+from ccassg.training.views import TwoWayEdges, needed_rows
 
 N = 60
 
@@ -20,7 +20,7 @@ def test_a_view_is_the_definitions_to_the_bit_with_its_transpose(weighted, direc
     matrix = sp.random(N, N, density=0.1, random_state=0, format="csr")
     graph = as_graph(matrix if weighted else matrix.astype(bool), np.ones((N, 1)), directed=directed)
     structure = augment.edge_structure(graph)
-    edges = two_way(structure, weighted=weighted)
+    edges = TwoWayEdges(structure, weighted=weighted)
     for view in (0, 1):
         a, a_t = edges.drop(rate, seed=1, step=2, view=view)
         expected = augment.drop_edges(structure, rate, seed=1, step=2, view=view)
@@ -32,7 +32,7 @@ def test_a_view_is_the_definitions_to_the_bit_with_its_transpose(weighted, direc
 
 def test_what_others_receive_counts_for_the_sender():
     graph = as_graph(sp.random(N, N, density=0.1, random_state=0), np.ones((N, 1)))
-    edges = two_way(augment.edge_structure(graph), weighted=True)
+    edges = TwoWayEdges(augment.edge_structure(graph), weighted=True)
     alone, _ = edges.drop(0.3, seed=1, step=2, view=0)
     shared, _ = edges.drop(0.3, seed=1, step=2, view=0, total_sent=lambda sent: 4 * sent)
     torch.testing.assert_close(shared.to_dense(), alone.to_dense() / 2)

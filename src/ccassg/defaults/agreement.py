@@ -24,13 +24,9 @@ CHANCE = 5e-4
 class Signals:
     """Agreement of descriptions that share no column, by the number of hops features were averaged over.
 
-    Attributes
-    ----------
-    held_out : dict of int to float
-        Of the features averaged over k hops, with the own features in the other half of the columns. At 0 hops: how much
-        the features agree with each other.
-    disjoint : dict of int to float
-        Of both halves averaged over k hops, each along its own half of the edges.
+    ``held_out``: of the features averaged over k hops, with the own features in the other half of the columns; at 0 hops, how
+    much the features agree with each other. ``disjoint``: of both halves averaged over k hops, each along its own half of the
+    edges.
     """
 
     held_out: dict[int, float]
@@ -64,26 +60,25 @@ class Signals:
         return next(k for k in HOPS if values[k] >= min(0.9 * near, near))
 
 
-def measure_signals(graph: Graph, *, seed: int = 0, n_splits: int | None = None) -> Signals:
-    """Measure the signals of a graph with features and edges, averaged over random splits of the columns.
-
-    Parameters
-    ----------
-    graph : Graph
-        With features, at least two columns and four nodes.
-    seed : int
-        Of the splits.
-    n_splits : int, optional
-        Number of splits; by default more for small graphs, where chance plays a larger part: 8 to 2.
-    """
-    n_splits = n_splits or max(2, min(8, 20_000 // graph.n_nodes))
+def measure_signals(graph: Graph) -> Signals:
+    """Measure the signals of a graph of at least two columns and four nodes, averaged over random splits of the columns."""
+    # More splits of small graphs, where chance plays a larger part.
+    n_splits = max(2, min(8, 20_000 // graph.n_nodes))
     adjacency = graph.adjacency()
     whole = _normalized(adjacency)
-    found = []
+    held_out: dict[int, list[float]] = {k: [] for k in HOPS}
+    disjoint: dict[int, list[float]] = {k: [] for k in HOPS}
     for split in range(n_splits):
-        rng = np.random.default_rng([seed, split])
-        found.append(_of_split(whole, _edge_halves(adjacency, rng), _column_halves(graph.features, rng)))
-    return Signals(*({k: float(np.nan_to_num(np.mean([p[i][k] for p in found]))) for k in HOPS} for i in (0, 1)))
+        rng = np.random.default_rng([0, split])
+        halves, columns = _edge_halves(adjacency, rng), _column_halves(graph.features, rng)
+        smooth, (first, second) = columns[0], columns
+        for k in range(max(HOPS) + 1):
+            if k in HOPS:
+                held_out[k].append(agreement(smooth, columns[1]))
+                disjoint[k].append(agreement(first, second) if k else held_out[0][-1])
+            smooth, first, second = whole @ smooth, halves[0] @ first, halves[1] @ second
+    means = ({k: float(np.nan_to_num(np.mean(found[k]))) for k in HOPS} for found in (held_out, disjoint))
+    return Signals(*means)
 
 
 def agreement(a: Any, b: Any) -> float:
@@ -95,6 +90,12 @@ def agreement(a: Any, b: Any) -> float:
     a, b = a - a.mean(0), b - b.mean(0)
     scale = _dependence(a, a) * _dependence(b, b)
     return float(_dependence(a, b) / np.sqrt(scale)) if scale > 0 else 0.0
+
+
+def safe_unit(features: Any) -> np.float32:
+    """Return what to multiply features by so that squares of extreme ones do not overflow."""
+    largest = float(abs(features).max())
+    return np.float32(1 / largest if 0 < largest < np.inf and np.isfinite(1 / largest) else 1)
 
 
 def _dependence(a: Array, b: Array) -> float:
@@ -109,27 +110,13 @@ def _dependence(a: Array, b: Array) -> float:
     return total + rows[0].sum() * rows[1].sum() / ((n - 1) * (n - 2)) - 2 / (n - 2) * float(rows[0] @ rows[1])
 
 
-def _of_split(
-    whole: sp.csr_array, halves: tuple[sp.csr_array, sp.csr_array], columns: tuple[Array, Array]
-) -> tuple[dict[int, float], dict[int, float]]:
-    held_out, disjoint = {}, {}
-    smooth, (first, second) = columns[0], columns
-    for k in range(max(HOPS) + 1):
-        if k in HOPS:
-            held_out[k] = agreement(smooth, columns[1])
-            disjoint[k] = agreement(first, second) if k else held_out[0]
-        smooth, first, second = whole @ smooth, halves[0] @ first, halves[1] @ second
-    return held_out, disjoint
-
-
 def _column_halves(features: Any, rng: np.random.Generator) -> tuple[Array, Array]:
     """Two halves of the columns, narrow and with rows of length 1, so that long rows do not outweigh the others."""
     order = rng.permutation(features.shape[1])
-    largest = float(abs(features).max())
-    unit = np.float32(1 / largest if 0 < largest < np.inf and np.isfinite(1 / largest) else 1)
+    unit = safe_unit(features)
     made = []
     for columns in np.array_split(order, 2):
-        part = features[:, columns] * unit  # squares of extreme features would overflow
+        part = features[:, columns] * unit
         if not sp.issparse(part):
             part = np.asarray(part, dtype=np.float32)
             part = part - part.mean(0)

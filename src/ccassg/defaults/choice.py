@@ -1,7 +1,7 @@
 """What CCASSG does when nobody says what to do: settings chosen from the graph, without labels."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,23 +21,10 @@ MIN_NODES, MIN_FEATURES, MAX_NODES = 50, 4, 500_000
 Decide = Callable[[str, Any, str], None]
 
 
-class Choice(NamedTuple):
-    """Settings without an "auto", one line of reason per choice, and what every tower of the encoder weighs."""
+def choose(graph: Graph, parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str], dict[str, float]]:
+    """Replace every "auto" among the parameters of `CCASSG` by a value.
 
-    settings: dict[str, Any]
-    reasons: list[str]
-    weights: dict[str, float]
-
-
-def choose(graph: Graph, parameters: dict[str, Any]) -> Choice:
-    """Replace every "auto" by a value.
-
-    Parameters
-    ----------
-    graph : Graph
-        With features.
-    parameters : dict
-        Of `CCASSG`; values that are not "auto" stay.
+    Returns the settings, one line of reason per choice, and what every tower of the encoder weighs.
     """
     chosen = dict(parameters)
     reasons: list[str] = []
@@ -51,8 +38,10 @@ def choose(graph: Graph, parameters: dict[str, Any]) -> Choice:
     decide("n_layers", 2, "the paper's choice on six of seven graphs")
     weights, widest = {chosen["encoder"]: 1.0}, MAX_DIM
     if chosen["encoder"] == "joined":
-        known = _is_share(chosen["own_share"]) and isinstance(chosen["n_hops"], (int, np.integer))
-        weights = towers.tower_weights(float(chosen["own_share"]), int(chosen["n_hops"])) if known else {}
+        share, n_hops = chosen["own_share"], chosen["n_hops"]
+        # Values that make no sense are refused later, with all others.
+        known = isinstance(share, (int, float, np.number)) and 0 <= share <= 1 and isinstance(n_hops, (int, np.integer))
+        weights = towers.tower_weights(float(share), int(n_hops)) if known else {}
         widest = MAX_PART_DIM
     n_parts = len(weights) or MAX_PARTS
     width = min(widest, fillable_width(graph))
@@ -71,7 +60,7 @@ def choose(graph: Graph, parameters: dict[str, Any]) -> Choice:
     decide("edge_drop_rate", 0.0 if chosen["encoder"] == "mlp" else 0.4, "middle of the useful range")
     decide("feature_mask_rate", 0.2, "middle of the useful range")
     decide("n_steps", 50, "more steps whiten noise")
-    return Choice(chosen, reasons, weights)
+    return chosen, reasons, weights
 
 
 def fillable_width(graph: Graph) -> int:
@@ -88,10 +77,15 @@ def _choose_encoder(graph: Graph, chosen: dict[str, Any], decide: Decide) -> Non
         decide("encoder", "gcn", "the graph has edges, and is too small to tell whether they help")
     elif graph.n_nodes > MAX_NODES:
         decide("encoder", "gcn", f"the graph has edges; whether they help is not measured beyond {MAX_NODES:,} nodes")
-    is_open = _is_auto(chosen["encoder"])
-    if not is_open and chosen["encoder"] != "joined":
+    if _is_auto(chosen["encoder"]) or chosen["encoder"] == "joined":
+        _choose_parts(graph, chosen, decide, has_edges=has_edges)
+    if chosen["encoder"] != "joined":
         chosen |= {"own_share": 0.0 if chosen["encoder"] == "gcn" else 1.0, "n_hops": 0}
-        return
+
+
+def _choose_parts(graph: Graph, chosen: dict[str, Any], decide: Decide, *, has_edges: bool) -> None:
+    """Whether parts are joined, and what each of them weighs: from what was measured."""
+    is_open = _is_auto(chosen["encoder"])
     asked = is_open or _is_auto(chosen["own_share"]) or _is_auto(chosen["n_hops"])
     found = agreement.measure_signals(graph) if asked and has_edges and graph.n_features >= 2 else None
     share, n_hops = (0.5, 2) if found is None else (_rounded(found.own_share), found.n_hops)
@@ -100,9 +94,7 @@ def _choose_encoder(graph: Graph, chosen: dict[str, Any], decide: Decide) -> Non
     )
     obstacle = _obstacle(chosen) if is_open else None
     if obstacle is not None:
-        plain = "mlp" if share > 0.5 else "gcn"
-        decide("encoder", plain, f"{evidence}; parts are not joined {obstacle}")
-        chosen |= {"own_share": 0.0 if plain == "gcn" else 1.0, "n_hops": 0}
+        decide("encoder", "mlp" if share > 0.5 else "gcn", f"{evidence}; parts are not joined {obstacle}")
         return
     decide("encoder", "joined", "own features and neighbourhood stay apart, so that a linear probe can use either")
     decide("own_share", share, evidence or "nothing tells")
@@ -123,10 +115,6 @@ def _obstacle(chosen: dict[str, Any]) -> str | None:
 
 def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and bool(0 <= value <= 1)
 
 
 def _rounded(value: float) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ccassg.defaults.agreement import safe_unit
 from ccassg.graph import Array, Graph
 from ccassg.model import augment
 from ccassg.model.encoder import Encoder, Tower
@@ -47,16 +48,7 @@ def tower_weights(own_share: float, n_hops: int) -> dict[str, float]:
 def build(n_features: int, hidden: list[int], width: int, weights: Iterable[str], *, n_hops: int, seed: int) -> Encoder:
     """Build the untrained encoder: towers that share the width equally; the first gets what does not divide.
 
-    Parameters
-    ----------
-    n_features : int
-    hidden : list of int
-        Widths of the hidden layers of trained towers.
-    width : int
-        Of the whole embedding.
-    weights : dict or names
-        Which towers there are; see `tower_weights`.
-    n_hops, seed : int
+    ``hidden`` are the widths of the hidden layers of trained towers, ``weights`` (`tower_weights`) names the towers.
     """
     names = list(weights)
     if width < len(names):
@@ -83,22 +75,18 @@ def train_towers(
     checkpoint_every: int = 50,
     on_step: OnStep | None = None,
 ) -> History:
-    """Train an encoder in place, tower after tower; the history is their sum, step by step.
+    """Train an encoder from `build` in place, tower after tower; the history is their sum, step by step.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        From `build` with the same weights.
-    graph, settings, checkpoint_path, checkpoint_every, on_step
-        As for `train`; the second tower's checkpoint lies beside the first's.
-    weights : dict of str to float
-        What every tower weighs beside the others; see `tower_weights`.
+    Arguments are those of `train`; the second tower's checkpoint lies beside the first's. ``weights`` says what every tower
+    weighs beside the others (`tower_weights`).
     """
     by_name = dict(zip(weights, encoder, strict=True))
     trained = [tower for name, tower in by_name.items() if name in TRAINED]
     histories = []
     for i, tower in enumerate(trained):
-        path = checkpoint_path if checkpoint_path is None or i == 0 else _beside(checkpoint_path)
+        path = checkpoint_path
+        if checkpoint_path is not None and i > 0:
+            path = checkpoint_path.with_name(checkpoint_path.name + ".own")
         report = None if on_step is None else _shifted(on_step, i, len(trained))
         histories.append(
             train(tower, graph, settings, checkpoint_path=path, checkpoint_every=checkpoint_every, on_step=report)
@@ -110,26 +98,23 @@ def train_towers(
                 tower.biases[0].zero_()
     if len(encoder) > 1:
         _weigh(encoder, graph, weights)
-    return _sum(histories)
+    return {name: _sum([history[name] for history in histories]) for name in histories[0]}
 
 
-def directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array:
+def directions(graph: Graph, n_hops: int, width: int) -> Array:
     """Find the principal directions of A^k X, turned at random within the space that they span, (n_features, width).
 
     Principal directions put what matters into a few columns. A probe that moves every weight by about the same step, as Adam
     does, then takes in as much noise from each of the others; turned, every column has its share of both.
     """
-    found = principal_directions(graph, n_hops, width, seed=seed)
-    draws = np.random.default_rng([seed, 1]).standard_normal((width, width), dtype=np.float32)
-    turned: Array = found @ np.linalg.qr(draws)[0]
-    return turned
+    draws = np.random.default_rng([0, 1]).standard_normal((width, width), dtype=np.float32)
+    return np.asarray(principal_directions(graph, n_hops, width) @ np.linalg.qr(draws)[0])
 
 
-def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0) -> Array:
+def principal_directions(graph: Graph, n_hops: int, width: int) -> Array:
     """Find the directions (n_features, width) along which A^k X varies most, by a randomised decomposition."""
     x: Any = graph.features
-    largest = float(abs(x).max())
-    unit = np.float32(1 / largest if 0 < largest < np.inf and np.isfinite(1 / largest) else 1)  # or squares overflow
+    unit = safe_unit(x)
     a: Any = augment.normalized(graph).to_scipy() if n_hops else None
 
     def apply(columns: Array) -> Array:
@@ -144,7 +129,7 @@ def principal_directions(graph: Graph, n_hops: int, width: int, *, seed: int = 0
         return np.asarray(x.T @ (columns * unit))
 
     width_found = min(width + OVERSAMPLING, graph.n_features, graph.n_nodes)
-    draws = np.random.default_rng(seed).standard_normal((graph.n_features, width_found), dtype=np.float32)
+    draws = np.random.default_rng(0).standard_normal((graph.n_features, width_found), dtype=np.float32)
     basis = np.linalg.qr(apply(draws))[0]
     for _ in range(N_ITERATIONS):
         basis = np.linalg.qr(apply(np.linalg.qr(transposed(basis))[0]))[0]
@@ -169,19 +154,11 @@ def _weigh(encoder: Encoder, graph: Graph, weights: dict[str, float]) -> None:
         tower.biases[-1].sub_(shift).mul_(factor)
 
 
-def _sum(histories: list[History]) -> History:
+def _sum(curves: list[list[float]]) -> list[float]:
     """Step by step; a tower that stopped earlier stays at its last value."""
-    n_steps = max(len(history.loss) for history in histories)
-    total = History()
-    for name in ("loss", "invariance", "decorrelation"):
-        curves = [getattr(history, name) for history in histories]
-        padded = [curve + curve[-1:] * (n_steps - len(curve)) for curve in curves]
-        setattr(total, name, [float(sum(values)) for values in zip(*padded, strict=True)])
-    return total
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(path.name + ".own")
+    n_steps = max(map(len, curves))
+    padded = [curve + curve[-1:] * (n_steps - len(curve)) for curve in curves]
+    return [float(sum(values)) for values in zip(*padded, strict=True)]
 
 
 def _shifted(on_step: OnStep, i: int, n: int) -> OnStep:

@@ -4,7 +4,6 @@ A part is a range of nodes if the graph lies in a store that was written part by
 whatever Metis, or the order of the nodes, gives.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,8 +11,6 @@ import numpy as np
 
 from ccassg.graph.checks import Array
 from ccassg.graph.graph import Graph
-
-CHUNK_EDGES = 2**24
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,6 @@ class PartitionCost:
     are sent in every layer. ``largest`` is the size of the largest part, ``largest_halo`` the most that one part receives.
     """
 
-    n_parts: int
     cut: int
     halo: int
     largest: int
@@ -32,21 +28,10 @@ class PartitionCost:
 
 
 def partition(graph: Graph, n_parts: int, *, method: Literal["auto", "metis", "contiguous"] = "auto") -> Array:
-    """Assign every node to a part.
+    """Assign every node to a part, int32 (n,); every part has at least one node.
 
-    Parameters
-    ----------
-    graph : Graph
-    n_parts : int
-        Between 1 and the number of nodes.
-    method : {"auto", "metis", "contiguous"}
-        Metis (needs pymetis, and several times the memory of the edges) finds parts of equal size with few edges between
-        them. "contiguous" cuts the order of the nodes into equal ranges. "auto" is Metis where pymetis is installed.
-
-    Returns
-    -------
-    int32 array of shape (n,)
-        Every part has at least one node.
+    Metis (needs pymetis, and several times the memory of the edges) finds parts of equal size with few edges between them.
+    "contiguous" cuts the order of the nodes into equal ranges. "auto" is Metis where pymetis is installed.
     """
     n = graph.n_nodes
     if isinstance(n_parts, bool) or not isinstance(n_parts, (int, np.integer)) or not 1 <= n_parts <= n:
@@ -70,28 +55,23 @@ def ranges_to_parts(bounds: list[int]) -> Array:
     return np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
 
 
-def cost(graph: Graph, parts: Array) -> PartitionCost:
-    """Count edges cut and rows to be sent under a partition, counted in chunks of edges."""
+def cost(graph: Graph, parts: Array, *, edges_at_once: int = 2**24) -> PartitionCost:
+    """Count edges cut and rows to be sent under a partition, some edges at a time."""
     n, n_parts = graph.n_nodes, int(parts.max()) + 1
     cut = 0
     received = np.zeros((n_parts, -(-n // 8)), np.uint8)  # one bit per part and node
-    for senders, receivers in _edge_chunks(graph):
+    for start in range(0, graph.n_edges, edges_at_once):
+        stop = min(start + edges_at_once, graph.n_edges)
+        first, last = np.searchsorted(graph.indptr, (start, stop - 1), side="right") - 1
+        pointers = np.clip(graph.indptr[first : last + 2], start, stop)
+        senders = np.repeat(np.arange(first, last + 1), np.diff(pointers))
+        receivers = np.asarray(graph.indices[start:stop])
         crosses = parts[senders] != parts[receivers]
         cut += int(crosses.sum())
         source, target = senders[crosses], parts[receivers[crosses]]
         np.bitwise_or.at(received, (target, source // 8), (1 << (source % 8)).astype(np.uint8))
     halos = np.array([np.unpackbits(bits).sum(dtype=np.int64) for bits in received])
-    return PartitionCost(n_parts, cut, int(halos.sum()), int(np.bincount(parts).max()), int(halos.max()))
-
-
-def _edge_chunks(graph: Graph) -> Iterator[tuple[Array, Array]]:
-    """Senders and receivers of some edges at a time."""
-    for start in range(0, graph.n_edges, CHUNK_EDGES):
-        stop = min(start + CHUNK_EDGES, graph.n_edges)
-        first, last = np.searchsorted(graph.indptr, (start, stop - 1), side="right") - 1
-        pointers = np.clip(graph.indptr[first : last + 2], start, stop)
-        senders = np.repeat(np.arange(first, last + 1), np.diff(pointers))
-        yield senders, np.asarray(graph.indices[start:stop])
+    return PartitionCost(cut, int(halos.sum()), int(np.bincount(parts).max()), int(halos.max()))
 
 
 def _metis(graph: Graph, n_parts: int, *, required: bool) -> Array | None:

@@ -36,19 +36,9 @@ class CSR:
         """Number of stored entries."""
         return self.indices.numel()
 
-    @property
-    def density(self) -> float:
-        """Fraction of the entries that are stored."""
-        return self.nnz / max(1, self.shape[0] * self.shape[1])
-
     def to(self, device: torch.device | str) -> CSR:
         """Return the same matrix on another device."""
-        return replace(
-            self,
-            indptr=self.indptr.to(device),
-            indices=self.indices.to(device),
-            values=self.values.to(device),
-        )
+        return CSR(self.indptr.to(device), self.indices.to(device), self.values.to(device), self.shape)
 
     def with_values(self, values: Tensor) -> CSR:
         """Return the same pattern with other values."""
@@ -68,8 +58,7 @@ class CSR:
 def from_scipy(matrix: sp.sparray | sp.spmatrix, dtype: torch.dtype = torch.float32) -> CSR:
     """Convert any SciPy sparse matrix; indices are 32 bit wherever that suffices (half the traffic)."""
     csr = sp.csr_array(matrix)
-    small = max(*csr.shape, csr.nnz) < 2**31
-    index = np.int32 if small else np.int64
+    index = np.int32 if max(*csr.shape, csr.nnz) < 2**31 else np.int64
     return CSR(
         torch.from_numpy(csr.indptr.astype(index, copy=False)),
         torch.from_numpy(csr.indices.astype(index, copy=False)),
@@ -132,12 +121,8 @@ def transpose(a: CSR) -> CSR:
     if a.values.device.type == "cpu" and not a.values.requires_grad:
         # SciPy's counting sort is several times faster than a general one.
         by_column = a.to_scipy().tocsc()
-        return CSR(
-            torch.from_numpy(by_column.indptr),
-            torch.from_numpy(by_column.indices),
-            torch.from_numpy(by_column.data),
-            (a.shape[1], a.shape[0]),
-        )
+        indptr, indices, values = map(torch.from_numpy, (by_column.indptr, by_column.indices, by_column.data))
+        return CSR(indptr, indices, values, (a.shape[1], a.shape[0]))
     indptr, indices, order = transpose_order(a)
     return CSR(indptr, indices, a.values[order], (a.shape[1], a.shape[0]))
 
@@ -153,7 +138,7 @@ def select_entries(a: CSR, keep: Tensor) -> CSR:
 def select_rows(a: CSR, rows: Tensor) -> CSR:
     """Return the matrix of the given rows, in the given order, shape (len(rows), m)."""
     rows = rows.long()
-    counts = a.indptr.diff()[rows]
+    counts = a.indptr[rows + 1] - a.indptr[rows]
     indptr = torch.zeros(rows.numel() + 1, dtype=a.indptr.dtype, device=a.indptr.device)
     indptr[1:] = counts.cumsum(0)
     # Entry k of the result is entry k - (where its row starts here) + (where its row starts in `a`).
@@ -162,7 +147,9 @@ def select_rows(a: CSR, rows: Tensor) -> CSR:
     entries = torch.arange(total, device=rows.device) + torch.repeat_interleave(
         shift.long(), counts.long(), output_size=total
     )
-    return CSR(indptr, a.indices[entries], a.values[entries], (rows.numel(), a.shape[1]))
+    # One value that is stored once for all entries (stride 0) stays so.
+    values = a.values[entries] if a.values.stride(0) else a.values[:total]
+    return CSR(indptr, a.indices[entries], values, (rows.numel(), a.shape[1]))
 
 
 def compact_columns(a: CSR) -> tuple[CSR, Tensor]:
@@ -177,30 +164,24 @@ def compact_columns(a: CSR) -> tuple[CSR, Tensor]:
 
 def row_sums(a: CSR) -> Tensor:
     """Sum up the values of each row, shape (n,)."""
-    sums = a.values.new_zeros(a.shape[0])
-    return sums.index_add_(0, row_ids(a), a.values)
+    return a.values.new_zeros(a.shape[0]).index_add_(0, row_ids(a), a.values)
 
 
 def column_sums(a: CSR) -> Tensor:
     """Sum up the values of each column, shape (m,)."""
-    sums = a.values.new_zeros(a.shape[1])
-    return sums.index_add_(0, a.indices, a.values)
-
-
-def inverse_sqrt(degrees: Tensor) -> Tensor:
-    """Return elementwise 1 / sqrt, and 0 where a degree is 0."""
-    return torch.where(degrees > 0, degrees, torch.inf).rsqrt()
+    return a.values.new_zeros(a.shape[1]).index_add_(0, a.indices, a.values)
 
 
 def scale_by_degrees(values: Tensor, received: Tensor, sent: Tensor) -> Tensor:
     """Divide each entry by sqrt(received x sent): the formula of every normalised adjacency in this package.
 
-    Parameters
-    ----------
-    values, received, sent : tensors of shape (nnz,)
-        Of each entry: its value, all that its row (the receiving node) receives, and all that its column (the sending node)
-        sends, self-loops included. Entries of a node that receives or sends nothing become 0.
+    All (nnz,). ``received`` is all that the entry's row (the receiving node) receives, ``sent`` all that its column (the sending
+    node) sends, self-loops included. Entries of a node that receives or sends nothing become 0.
     """
+
+    def inverse_sqrt(degrees: Tensor) -> Tensor:
+        return torch.where(degrees > 0, degrees, torch.inf).rsqrt()
+
     return inverse_sqrt(received).mul_(inverse_sqrt(sent)).mul_(values)
 
 

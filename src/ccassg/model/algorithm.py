@@ -16,15 +16,7 @@ from ccassg.graph import Graph
 
 
 class Algorithm1:
-    """One training run of CCA-SSG.
-
-    Parameters
-    ----------
-    graph : Graph
-        With features.
-    settings : dict
-        As in `ccassg.model.presets`.
-    """
+    """One training run of CCA-SSG on a graph with features; settings are those of `ccassg.model.presets`."""
 
     def __init__(self, graph: Graph, settings: dict[str, Any], seed: int = 0, device: str = "cpu") -> None:
         torch.manual_seed(seed)

@@ -26,13 +26,9 @@ class EdgeStructure:
 
 
 def edge_structure(graph: Graph, *, both_directions: bool = False, device: torch.device | str = "cpu") -> EdgeStructure:
-    """Prepare a graph for `drop_edges`, once.
+    """Prepare a graph for `drop_edges`, once; ``both_directions`` of an edge get the same key and are dropped together.
 
-    Parameters
-    ----------
-    both_directions : bool
-        Give the two directions of an edge the same key, so that they are dropped together.
-        paper: does not say; the released code drops them independently, which is the default here.
+    paper: does not say; the released code drops them independently, which is the default here.
     """
     a = with_self_loops(graph)
     keys = draws.edge_keys(sparse.row_ids(a), a.indices.long(), graph.n_nodes, both_directions)

@@ -45,7 +45,14 @@ class Tower(nn.Module):
         self.weights = nn.ParameterList([nn.Parameter(torch.empty(pair)) for pair in pairs])
         self.biases = nn.ParameterList([nn.Parameter(torch.zeros(width)) for _, width in pairs])
         self.norms = nn.ModuleList([nn.BatchNorm1d(width) for _, width in pairs[:-1]] if batch_norm else [])
-        self.reset(seed)
+        generator = torch.Generator().manual_seed(seed % 2**63)
+        with torch.no_grad():
+            for weight, bias in zip(self.weights, self.biases, strict=True):
+                fan_in, fan_out = weight.shape
+                bound = (6 / (fan_in + fan_out)) ** 0.5 if propagate else fan_in**-0.5
+                weight.uniform_(-bound, bound, generator=generator)
+                if not propagate:
+                    bias.uniform_(-bound, bound, generator=generator)
 
     @property
     def dims(self) -> tuple[int, ...]:
@@ -56,21 +63,6 @@ class Tower(nn.Module):
     def n_hops(self) -> int:
         """How far a node looks."""
         return len(self.weights) * self.propagate + self.extra_hops
-
-    def norm(self, i: int) -> Any:
-        """Return the batch norm after hidden layer ``i``."""
-        return self.norms[i]
-
-    @torch.no_grad()
-    def reset(self, seed: int) -> None:
-        """Draw the initial weights."""
-        generator = torch.Generator().manual_seed(seed % 2**63)
-        for weight, bias in zip(self.weights, self.biases, strict=True):
-            fan_in, fan_out = weight.shape
-            bound = (6 / (fan_in + fan_out)) ** 0.5 if self.propagate else fan_in**-0.5
-            weight.uniform_(-bound, bound, generator=generator)
-            if not self.propagate:
-                bias.uniform_(-bound, bound, generator=generator)
 
     def forward(self, features: Tensor | CSR, a: CSR | None = None, *, keep_columns: Tensor | None = None) -> Tensor:
         """Embed the nodes, (n, n_features) -> (n, d), differentiably in the parameters.

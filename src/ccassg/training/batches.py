@@ -16,10 +16,10 @@ from ccassg.graph import Graph, draws, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.model.encoder import Tower
 from ccassg.training.products import FirstProduct, SeparateProducts, first_product
-from ccassg.training.rows import neighbours, rows_of_features
+from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
-from ccassg.training.step import StepInputs, StepView
-from ccassg.training.views import kept_columns
+from ccassg.training.step import Layers, StepInputs
+from ccassg.training.views import step_views
 
 EDGES_AT_ONCE = 2**22
 # Running means reach back to as many batches as it takes to have this many nodes per dimension, and to no more than so many.
@@ -33,12 +33,8 @@ class RunningMoments:
     """Running means of the second moments of batches, an estimate of the whole graph's.
 
     The gradient of f(C) at C = E[m m'] is f'(C) E[d(m m')]: the batch gives the second factor without bias, but f' must be
-    taken at the mean over all nodes, which is what is kept here (stochastic compositional gradient descent).
-
-    Parameters
-    ----------
-    memory : float
-        Number of batches the mean reaches back to, about; 1 keeps only the batch itself.
+    taken at the mean over all nodes, which is what is kept here (stochastic compositional gradient descent). The mean reaches
+    back to about ``memory`` batches; 1 keeps only the batch itself.
     """
 
     def __init__(self, memory: float) -> None:
@@ -49,10 +45,7 @@ class RunningMoments:
     def __call__(self, moments: Tensor) -> Tensor:
         """Take in the moments of a batch and replace them, in place, by the mean."""
         self.weight = self.decay * self.weight + 1
-        if self.mean is None:
-            self.mean = moments.clone()
-        else:
-            self.mean.lerp_(moments, 1 / self.weight)
+        self.mean = moments.clone() if self.mean is None else self.mean.lerp_(moments, 1 / self.weight)
         return moments.copy_(self.mean)
 
     def state(self) -> dict[str, Tensor]:
@@ -81,18 +74,9 @@ def batch_of(n_nodes: int, size: int, *, seed: int, step: int) -> Tensor:
 class BatchViews:
     """The two random views of a step's batch, ready for `ccassg.training.step.ExactStep`.
 
-    Parameters
-    ----------
-    graph : Graph
-        Its arrays may lie on disk; a step reads the rows it needs.
-    tower : Tower
-    settings : Settings
-        ``batch_nodes`` nodes are in the loss of a step, over all shards. With ``max_neighbors``, a node aggregates over about
-        so many random ones of its neighbours in a view, scaled up to stand for all.
-    shard, n_shards : int
-        Which of how many processes that share every batch.
-    edges_at_once : int
-        Edges in memory at a time where only their sums are needed.
+    The graph may lie on disk; a step reads the rows it needs. ``batch_nodes`` nodes are in the loss of a step, over all shards:
+    the processes that share every batch. With ``max_neighbors``, a node aggregates over about so many random ones of its
+    neighbours in a view, scaled up to stand for all. ``edges_at_once`` are in memory where only their sums are needed.
     """
 
     def __init__(
@@ -109,8 +93,8 @@ class BatchViews:
         self.propagate, self.dims, self.device = tower.propagate, tower.dims, tower.weights[0].device
         self.shard, self.n_shards = shard, n_shards
         self.received, self.sent = neighbours(graph)
-        self.features = rows_of_features(graph)
-        self.expects_degrees = settings.max_neighbors > 0 and self.sent.weights is None
+        self.features = feature_tensor(graph, "cpu")
+        self.expects_degrees = settings.max_neighbors > 0 and graph.weights is None
         # Features narrower than the first layer are aggregated before they are multiplied: fewer numbers to add up.
         self.aggregate_first = isinstance(self.features, Tensor) and self.dims[0] <= self.dims[1]
 
@@ -119,26 +103,24 @@ class BatchViews:
         settings = self.settings
         size = min(settings.batch_nodes, self.graph.n_nodes)
         nodes = batch_of(self.graph.n_nodes, size, seed=settings.seed, step=step)[self.shard :: self.n_shards]
-        columns = kept_columns(settings, self.dims[0], step, self.device)
+        features, layers = self._layers(nodes, step)
+        return features, step_views(settings, self.dims[0], step, layers, self.device), size
+
+    def _layers(self, nodes: Tensor, step: int) -> tuple[FirstProduct | SeparateProducts, list[Layers]]:
+        """What the first layer takes in, and every layer's aggregation in each view."""
         if not self.propagate:
-            features = self._product(nodes)
-            return features, (StepView(columns[0], None), StepView(columns[1], None)), size
-        (layers1, outer1), (layers2, outer2) = (self._field(nodes, step, v) for v in (0, 1))
+            return self._product(nodes), [[None] * (len(self.dims) - 1)] * 2
+        fields = [self._field(nodes, step, v) for v in (0, 1)]
         if self.aggregate_first:
-            sums = [self._aggregated(layers1[0], outer1), self._aggregated(layers2[0], outer2)]
-            views = [
-                StepView(kept, [None, *self._with_transposes(layers[1:])])
-                for kept, layers in zip(columns, (layers1, layers2), strict=True)
-            ]
-            return SeparateProducts([FirstProduct(x, x.T) for x in sums]), (views[0], views[1]), size
+            sums = [self._aggregated(layers[0], outer) for layers, outer in fields]
+            features = SeparateProducts([FirstProduct(x, x.T) for x in sums])
+            return features, [[None, *map(self._with_transpose, layers[1:])] for layers, _ in fields]
         # One product serves both views: its rows are all nodes that either of them needs.
-        union = torch.cat([outer1, outer2]).unique()
-        views = []
-        for kept, layers, outer in zip(columns, (layers1, layers2), (outer1, outer2), strict=True):
-            place = torch.searchsorted(union, outer).to(torch.int32)
-            first = CSR(layers[0].indptr, place[layers[0].indices], layers[0].values, (layers[0].shape[0], len(union)))
-            views.append(StepView(kept, self._with_transposes([first, *layers[1:]])))
-        return self._product(union), (views[0], views[1]), size
+        union = torch.cat([outer for _, outer in fields]).unique()
+        for layers, outer in fields:
+            a, place = layers[0], torch.searchsorted(union, outer).to(torch.int32)
+            layers[0] = CSR(a.indptr, place[a.indices], a.values, (a.shape[0], len(union)))
+        return self._product(union), [[*map(self._with_transpose, layers)] for layers, _ in fields]
 
     def _field(self, nodes: Tensor, step: int, v: int) -> tuple[list[CSR], Tensor]:
         """Every layer's aggregation, the last one into ``nodes``; and the nodes whose features the first one takes."""
@@ -150,7 +132,7 @@ class BatchViews:
 
     def _aggregation(self, nodes: Tensor, step: int, v: int) -> tuple[CSR, Tensor]:
         """One layer's aggregation into ``nodes``, and the nodes of its columns, in increasing order."""
-        rows = self.received[nodes]
+        rows = sparse.select_rows(self.received, nodes)
         owner = sparse.row_ids(rows)
         senders = rows.indices.long()
         numbers = self._draws(nodes[owner], senders, step, v)
@@ -191,15 +173,16 @@ class BatchViews:
         ``max_neighbors`` asks for an estimate anyway, the expected number takes its place.
         """
         rate = self.settings.edge_drop_rate[v]
-        if self.expects_degrees or (rate == 0 and self.sent.weights is None):
-            return (1 - rate) * self.sent.counts(nodes).float() + 1
+        counts = self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]
+        if self.expects_degrees or (rate == 0 and self.graph.weights is None):
+            return (1 - rate) * counts.float() + 1
         sums = torch.ones(len(nodes))
-        ends = self.sent.counts(nodes).cumsum(0)
+        ends = counts.cumsum(0)
         targets = torch.arange(self.edges_at_once, int(ends[-1]) + self.edges_at_once, self.edges_at_once)
         stops = [*(torch.searchsorted(ends, targets) + 1).clamp_(max=len(nodes)).unique().tolist(), len(nodes)]
         for start, stop in itertools.pairwise([0, *dict.fromkeys(stops)]):
             some = nodes[start:stop]
-            rows = self.sent[some]
+            rows = sparse.select_rows(self.sent, some)
             owner = sparse.row_ids(rows)
             kept = self._draws(rows.indices.long(), some[owner], step, v) >= draws.threshold(rate)
             sums[start:stop] += self._sums(rows, owner, kept)
@@ -208,7 +191,7 @@ class BatchViews:
     def _sums(self, rows: CSR, owner: Tensor, kept: Tensor) -> Tensor:
         """Sum up the kept entries of each row; ``owner`` is the row of every entry."""
         n = rows.shape[0]
-        if self.sent.weights is None:
+        if self.graph.weights is None:
             return torch.bincount(owner[kept], minlength=n).float()
         return torch.zeros(n).index_add_(0, owner[kept], rows.values[kept])
 
@@ -221,7 +204,7 @@ class BatchViews:
         return sparse.multiply(CSR(a.indptr.long(), nodes[a.indices], a.values, a.shape), self.features).to(self.device)
 
     def _product(self, nodes: Tensor) -> FirstProduct:
-        return first_product(self.features[nodes].to(self.device))
+        return first_product(take_rows(self.features, nodes).to(self.device))
 
-    def _with_transposes(self, layers: list[CSR]) -> list[tuple[CSR, CSR]]:
-        return [(a.to(self.device), sparse.transpose(a).to(self.device)) for a in layers]
+    def _with_transpose(self, a: CSR) -> tuple[CSR, CSR]:
+        return a.to(self.device), sparse.transpose(a).to(self.device)

@@ -23,51 +23,34 @@ class Buffer:
 
 @dataclass(frozen=True)
 class ViewBuffers:
-    """The buffers of one of the two views.
+    """The buffers of one of the two views."""
 
-    Attributes
-    ----------
-    product : Buffer
-        Forward, in turn: X W of the first layer (`products`), H W of every further hidden layer, each until its aggregation
-        is done, then M, the centred input of the head, until the head is done. Backward: takes turns with ``gradient``.
-    hidden : list of Buffer
-        The output of each hidden layer; valid until the backward pass has gone through it. Has room for the halo.
-    unit : list of Buffer
-        Each batch norm's normalised input; valid until the backward pass has gone through it.
-    gradient : Buffer
-        Forward, of the first view: the part of X W that both views share, until both have been aggregated. Head, of the second
-        view: M1 + M2, until its own gradient replaces it. After the head: the gradient at M, from where it moves to ``product``,
-        back here, and so on, down to the gradient at X W.
-    embedding : Buffer
-        Z, of a head that forms it; valid within the head. With one layer Z is M, and the gradient at X W comes here after it.
-    embedding_gradient : Buffer
-        The gradient at Z; before that, of the first view, Z1 * Z2. Valid until the backward pass moves on.
-    """
-
+    # Forward, in turn: X W of the first layer (`products`), H W of every further hidden layer, each until its aggregation is
+    # done, then M, the centred input of the head, until the head is done. Backward: takes turns with `gradient`.
     product: Buffer
+    # The output of each hidden layer; valid until the backward pass has gone through it. Has room for the halo.
     hidden: list[Buffer]
+    # Each batch norm's normalised input; valid until the backward pass has gone through it.
     unit: list[Buffer]
+    # Forward, of the first view: the part of X W that both views share, until both have been aggregated. Head, of the second
+    # view: M1 + M2, until its own gradient replaces it. After the head: the gradient at M, from where it moves to `product`,
+    # back here, and so on, down to the gradient at X W.
     gradient: Buffer
+    # Z, of a head that forms it; valid within the head. With one layer Z is M, and the gradient at X W comes here after it.
     embedding: Buffer
+    # The gradient at Z; before that, of the first view, Z1 * Z2. Valid until the backward pass moves on.
     embedding_gradient: Buffer
 
 
 @dataclass(frozen=True)
 class StepBuffers:
-    """All large buffers of an `ExactStep`.
-
-    Attributes
-    ----------
-    views : pair of ViewBuffers
-    columns : three Buffers
-        Dense features: the columns kept by both views, by the first only, by the second only, from the first product to its
-        gradient.
-    weight_gradient : Buffer
-        The gradient of the first weight; valid until the next step, as the parameter's ``grad``.
-    """
+    """All large buffers of an `ExactStep`."""
 
     views: tuple[ViewBuffers, ViewBuffers]
+    # Dense features: the columns kept by both views, by the first only, by the second only, from the first product to its
+    # gradient.
     columns: tuple[Buffer, Buffer, Buffer]
+    # The gradient of the first weight; valid until the next step, as the parameter's `grad`.
     weight_gradient: Buffer
 
 

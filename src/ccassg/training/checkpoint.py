@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import zlib
-from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from ccassg.training.batches import RunningMoments
 from ccassg.training.settings import History, Settings
 
 CHECKSUM_BYTES = 2**24
-_CURVES = ("loss", "invariance", "decorrelation")
 
 
 @dataclass(frozen=True)
@@ -45,28 +43,25 @@ class State:
         for i, parameter in enumerate(self.tower.parameters()):
             for name, value in self.optimizer.state[parameter].items():
                 tensors[f"adam.{i}.{name}"] = value.contiguous()
-        for name in _CURVES:
-            tensors[f"history.{name}"] = torch.tensor(getattr(self.history, name), dtype=torch.float64)
+        for name, curve in self.history.items():
+            tensors[f"history.{name}"] = torch.tensor(curve, dtype=torch.float64)
         if self.moments is not None:
             tensors |= {f"moments.{name}": value for name, value in self.moments.state().items()}
         return tensors
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Continue from a state."""
-        groups: dict[str, dict[str, Any]] = defaultdict(dict)
-        for name, value in tensors.items():
-            group, _, rest = name.partition(".")
-            groups[group][rest] = value
-        self.tower.load_state_dict(groups["encoder"])
-        adam: dict[int, dict[str, Any]] = {}
-        for name, value in groups["adam"].items():
-            index, _, key = name.partition(".")
-            adam.setdefault(int(index), {})[key] = value
+
+        def group(prefix: str) -> dict[str, Tensor]:
+            return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+
+        self.tower.load_state_dict(group("encoder."))
+        adam = {i: group(f"adam.{i}.") for i, _ in enumerate(self.tower.parameters())}
         self.optimizer.load_state_dict({"state": adam, "param_groups": self.optimizer.state_dict()["param_groups"]})
-        for name in _CURVES:
-            setattr(self.history, name, groups["history"][name].tolist())
+        for name, curve in self.history.items():
+            curve[:] = tensors[f"history.{name}"].tolist()
         if self.moments is not None:
-            self.moments.restore(groups["moments"], self.tower.weights[0].device)
+            self.moments.restore(group("moments."), self.tower.weights[0].device)
 
 
 def previous(path: Path) -> Path:
@@ -122,13 +117,11 @@ def fingerprint_of(settings: Settings, graph: Graph, tower: Tower) -> str:
 
 def checksum(graph: Graph) -> int:
     """Sum up structure, weights and features, so that nothing is continued on a graph that was edited."""
-    parts: list[Any] = [graph.indptr, graph.indices, graph.weights]
     features: Any = graph.features
+    parts = [graph.indptr, graph.indices] + ([] if graph.weights is None else [graph.weights])
     parts += [features.data, features.indices] if hasattr(features, "indices") else [features]
     total = 0
     for part in parts:
-        if part is None:
-            continue
         content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
         for start in range(0, len(content), CHECKSUM_BYTES):
             total = zlib.crc32(content[start : start + CHECKSUM_BYTES].data, total)
@@ -151,9 +144,6 @@ def _digest(tensors: dict[str, Tensor]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
         digest.update(name.encode())
-        digest.update(
-            tensors[name].cpu().contiguous().view(torch.uint8).numpy().tobytes()
-            if tensors[name].ndim
-            else str(tensors[name].item()).encode()
-        )
+        tensor = tensors[name].cpu().contiguous()
+        digest.update(tensor.view(torch.uint8).numpy().tobytes() if tensor.ndim else str(tensor.item()).encode())
     return digest.hexdigest()

@@ -1,13 +1,14 @@
 """Many processes on one or more machines: how they meet, add up, swap rows and notice a loss.
 
-The only file that knows torch.distributed. What each process holds of a graph is in `ccassg.training.shards`.
+The only file that knows torch.distributed. What each process holds of a graph is in `ccassg.training.shards`. In a single
+process nothing is shared.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,13 @@ from torch import Tensor
 # A rank that does not answer for this long is lost. Before the first step ranks may be busy reading much longer.
 STEP_TIMEOUT = timedelta(seconds=50)
 SETUP_TIMEOUT = timedelta(minutes=30)
+# Adds a tensor up over all shards, in place, and returns it.
+Total = Callable[[Tensor], Tensor]
+
+
+def no_sharing(tensor: Tensor) -> Tensor:
+    """Return the sum over shards when there is only one."""
+    return tensor
 
 
 class LostRankError(ConnectionError):
@@ -36,13 +44,7 @@ def is_first_here() -> bool:
 
 @contextlib.contextmanager
 def session(device: str = "cpu") -> Iterator[bool]:
-    """Join the processes that torchrun started with this one; in a plain process, nothing.
-
-    Yields
-    ------
-    bool
-        Whether this process `speaks` for all.
-    """
+    """Join the processes that torchrun started with this one; in a plain process, nothing. Yields whether it `speaks`."""
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield True
         return
@@ -102,6 +104,37 @@ class Ranks:
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.broadcast_object_list(box)
         return box[0]
+
+
+class HaloExchange:
+    """Rows that a rank needs of others: they follow its own ones in a tensor of (own + ``n_halo``, d).
+
+    ``sent_rows`` are the own rows that others need, those for rank 0 first. The counts say how many rows go to, and come from,
+    each rank.
+    """
+
+    def __init__(self, ranks: Ranks, sent_rows: Tensor, send_counts: list[int], receive_counts: list[int]) -> None:
+        self.ranks, self.sent_rows = ranks, sent_rows
+        self.send_counts, self.receive_counts = send_counts, receive_counts
+        self.n_halo = sum(receive_counts)
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """Fill in the rows of the halo from the ranks that own them; return the tensor."""
+        halo = rows[len(rows) - self.n_halo :]
+        self.ranks.swap(halo, rows[self.sent_rows], self.receive_counts, self.send_counts)
+        return rows
+
+    def collect(self, rows: Tensor) -> Tensor:
+        """Add the rows of the halo to their owners' (the reverse of `spread`); return the own ones."""
+        n_own = len(rows) - self.n_halo
+        back = rows.new_empty(len(self.sent_rows), *rows.shape[1:])
+        self.ranks.swap(back, rows[n_own:], self.send_counts, self.receive_counts)
+        return rows[:n_own].index_add_(0, self.sent_rows, back)
+
+    def everywhere(self, amounts: Tensor) -> Tensor:
+        """Add up, per sender, own and halo, what it sends to this and all other ranks; in place."""
+        self.collect(amounts)
+        return self.spread(amounts)
 
 
 @contextlib.contextmanager

@@ -4,13 +4,11 @@ In blocks, no more than a block of activations is in memory beside the result. W
 if it is small and in a temporary file otherwise; features, edges and the result may lie on disk as well.
 """
 
-from __future__ import annotations
-
 import contextlib
+import functools
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from ccassg.io.atomic import atomic_path
 from ccassg.io.store import release
 from ccassg.model import augment
 from ccassg.model.encoder import Encoder, Tower
-from ccassg.training.rows import Rows, feature_tensor, neighbours, rows_of_features
+from ccassg.training.rows import feature_tensor, neighbours, take_rows
 
 BLOCK = 65_536
 SPILL_FROM = 2**28
@@ -41,65 +39,36 @@ def embed(encoder: Encoder, graph: Graph) -> Tensor:
 
 @torch.no_grad()
 def embed_blocks(
-    encoder: Encoder,
-    graph: Graph,
-    out: str | os.PathLike[str] | Array | None = None,
-    *,
-    block: int = BLOCK,
-    spill_from: int = SPILL_FROM,
+    encoder: Encoder, graph: Graph, out: str | os.PathLike[str], *, block: int = BLOCK, spill_from: int = SPILL_FROM
 ) -> Array:
-    """Return what `embed` returns, to float32 rounding, made block by block.
+    """Write what `embed` returns, to float32 rounding, into a ``.npy`` file, and return it memory-mapped, (n, d).
 
-    Parameters
-    ----------
-    encoder : Encoder
-    graph : Graph
-        With features; its arrays may lie in a store.
-    out : path or float32 array of shape (n, d), optional
-        Where to put the result: a ``.npy`` file to make, which then comes back memory-mapped, or an array.
-    block : int
-        Nodes at a time.
-    spill_from : int
-        Activations of more bytes than this lie in a temporary file.
-
-    Returns
-    -------
-    float32 array of shape (n, d)
+    The graph's arrays may lie in a store. Nodes are taken ``block`` at a time, and activations of more than ``spill_from``
+    bytes lie in temporary files beside ``out``.
     """
     if block < 1:
         raise ValueError(f"block must be at least 1, got {block}")
-    shape = (graph.n_nodes, encoder.dims[-1])
     encoder.eval()
-    if out is None:
-        out = np.empty(shape, np.float32)
-    if isinstance(out, np.ndarray):
-        if out.shape != shape or out.dtype != np.float32:
-            raise ValueError(f"out must be float32 of shape {shape}, got {out.dtype} of shape {out.shape}")
-        _embed_towers(encoder, graph, out, block, _Scratch(None, spill_from))
-        return out
     target = Path(out)
     with atomic_path(target) as temporary:
-        mapped = np.lib.format.open_memmap(temporary, "w+", np.float32, shape)
+        mapped = np.lib.format.open_memmap(temporary, "w+", np.float32, (graph.n_nodes, encoder.dims[-1]))
         with open(temporary, "r+b") as file:
             _reserve(file.fileno(), temporary.stat().st_size)
-        _embed_towers(encoder, graph, mapped, block, _Scratch(target.absolute().parent, spill_from))
+        start = 0
+        for tower in encoder:
+            stop = start + tower.dims[-1]
+            with contextlib.ExitStack() as files:
+                scratch = functools.partial(_scratch, files, target.absolute().parent, spill_from)
+                _embed_into(tower, graph, mapped[:, start:stop], block, scratch)
+            start = stop
         mapped.flush()
         del mapped
     return np.load(target, mmap_mode="r+")
 
 
-def _embed_towers(encoder: Encoder, graph: Graph, out: Array, block: int, scratch: _Scratch) -> None:
-    """Each tower into its own columns of ``out``."""
-    start = 0
-    for tower in encoder:
-        stop = start + tower.dims[-1]
-        _embed_into(tower, graph, out[:, start:stop], block, scratch)
-        start = stop
-
-
-def _embed_into(tower: Tower, graph: Graph, out: Array, block: int, scratch: _Scratch) -> None:
+def _embed_into(tower: Tower, graph: Graph, out: Array, block: int, scratch: Callable[[int, int], Array]) -> None:
     """Layer after layer, the last one into ``out``."""
-    h: Tensor | Rows = rows_of_features(graph)
+    h = feature_tensor(graph, "cpu")
     held: Any = graph.features  # the array behind ``h``
     aggregation = _Aggregation(graph) if tower.n_hops else None
     last = len(tower.weights) - 1
@@ -115,7 +84,9 @@ def _embed_into(tower: Tower, graph: Graph, out: Array, block: int, scratch: _Sc
         h, held = torch.from_numpy(target), target
 
     def times_weight(start: int, stop: int) -> Tensor:
-        return _times(h[torch.arange(start, stop)] if isinstance(h, Rows) else h[start:stop], weight)
+        rows = take_rows(h, torch.arange(start, stop)) if isinstance(h, CSR) else h[start:stop]
+        rows = rows.to(weight.device)
+        return sparse.multiply(rows, weight) if isinstance(rows, CSR) else rows @ weight
 
     def aggregated(start: int, stop: int) -> Tensor:
         assert aggregation is not None
@@ -126,20 +97,19 @@ def _embed_into(tower: Tower, graph: Graph, out: Array, block: int, scratch: _Sc
             rows = times_weight(start, stop)
         else:
             rows = aggregated(start, stop).to(weight.device)
-            rows = rows if multiply_first else _times(rows, weight)
+            rows = rows if multiply_first else rows @ weight
         rows += tower.biases[i]
         return rows if i == last else (tower.norms[i](rows) if tower.norms else rows).relu_()
 
-    with contextlib.ExitStack() as files:
-        for i, weight in enumerate(tower.weights):
-            n_hops = tower.propagate + (tower.extra_hops if i == last else 0)
-            # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
-            multiply_first = isinstance(h, Rows) or weight.shape[0] > weight.shape[1]
-            if n_hops and multiply_first:
-                fill(files.enter_context(scratch((graph.n_nodes, weight.shape[1]))), times_weight)
-            for _ in range(n_hops - 1):
-                fill(files.enter_context(scratch((graph.n_nodes, held.shape[1]))), aggregated)
-            fill(out if i == last else files.enter_context(scratch((graph.n_nodes, weight.shape[1]))), layer)
+    for i, weight in enumerate(tower.weights):
+        n_hops = tower.propagate + (tower.extra_hops if i == last else 0)
+        # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
+        multiply_first = isinstance(h, CSR) or weight.shape[0] > weight.shape[1]
+        if n_hops and multiply_first:
+            fill(scratch(graph.n_nodes, weight.shape[1]), times_weight)
+        for _ in range(n_hops - 1):
+            fill(scratch(graph.n_nodes, held.shape[1]), aggregated)
+        fill(out if i == last else scratch(graph.n_nodes, weight.shape[1]), layer)
 
 
 class _Aggregation:
@@ -147,11 +117,11 @@ class _Aggregation:
 
     def __init__(self, graph: Graph) -> None:
         self.received, sent = neighbours(graph)
-        self.degrees = tuple(_degrees(rows, graph.n_nodes) for rows in (self.received, sent))
+        self.degrees = tuple(_degrees(rows, weighted=graph.weights is not None) for rows in (self.received, sent))
 
     def __call__(self, h: Any, start: int, stop: int) -> Tensor:
         nodes = torch.arange(start, stop)
-        rows = self.received[nodes]
+        rows = sparse.select_rows(self.received, nodes)
         a = sparse.add_self_loops(CSR(rows.indptr, rows.indices.long(), rows.values, rows.shape))
         a.indices[a.indptr[1:] - 1] = nodes
         received, sent = self.degrees
@@ -159,40 +129,25 @@ class _Aggregation:
         return sparse.multiply(a.with_values(values), h)
 
 
-def _degrees(rows: Rows, n: int) -> Tensor:
+def _degrees(rows: CSR, *, weighted: bool) -> Tensor:
     """Sum of the weights of every row, and 1 for its self-loop, shape (n,)."""
-    if rows.weights is None:
+    if not weighted:
         return (rows.indptr.diff() + 1).float()
-    sums = torch.ones(n)
-    for start in range(0, n, BLOCK):
-        nodes = torch.arange(start, min(start + BLOCK, n))
-        sums[nodes] += sparse.row_sums(rows[nodes])
+    sums = torch.ones(rows.shape[0])
+    for start in range(0, len(sums), BLOCK):
+        nodes = torch.arange(start, min(start + BLOCK, len(sums)))
+        sums[nodes] += sparse.row_sums(sparse.select_rows(rows, nodes))
     return sums
 
 
-def _times(rows: Tensor | CSR, weight: Tensor) -> Tensor:
-    """Rows times a weight, on the weight's device."""
-    rows = rows.to(weight.device)
-    return sparse.multiply(rows, weight) if isinstance(rows, CSR) else rows @ weight
-
-
-@dataclass(frozen=True)
-class _Scratch:
-    """Where activations go: memory if they are small, otherwise a temporary file in ``folder``."""
-
-    folder: Path | None
-    spill_from: int
-
-    @contextlib.contextmanager
-    def __call__(self, shape: tuple[int, int]) -> Iterator[Array]:
-        """A float32 array of a shape."""
-        n_bytes = 4 * shape[0] * shape[1]
-        if n_bytes <= self.spill_from:
-            yield np.empty(shape, np.float32)
-            return
-        with tempfile.TemporaryFile(dir=self.folder) as file:
-            _reserve(file.fileno(), n_bytes)
-            yield np.memmap(file, np.float32, "w+", shape=shape)
+def _scratch(files: contextlib.ExitStack, folder: Path, spill_from: int, n_rows: int, n_columns: int) -> Array:
+    """Return float32 room for activations: memory if they are small, otherwise a temporary file in ``folder``."""
+    n_bytes = 4 * n_rows * n_columns
+    if n_bytes <= spill_from:
+        return np.empty((n_rows, n_columns), np.float32)
+    file = files.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
+    _reserve(file.fileno(), n_bytes)
+    return np.memmap(file, np.float32, "w+", shape=(n_rows, n_columns))
 
 
 def _reserve(file: int, n_bytes: int) -> None:

@@ -6,7 +6,7 @@ was interrupted or not.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +14,17 @@ import torch
 
 from ccassg.graph import Graph
 from ccassg.model.encoder import Tower
-from ccassg.training import checkpoint, distributed, stopping
+from ccassg.model.loss import Terms
+from ccassg.training import checkpoint, distributed
 from ccassg.training.batches import BatchViews, RunningMoments, memory_for
-from ccassg.training.interrupt import HeldInterrupt
+from ccassg.training.interrupt import held_interrupt
 from ccassg.training.settings import History, NonFiniteLossError, OnStep, Settings
 from ccassg.training.shards import ShardViews
-from ccassg.training.sharing import no_sharing
 from ccassg.training.step import ExactStep, StepInputs
 from ccassg.training.views import Views
+
+# The last steps that `is_flat` looks at, and the part of the whole fall that they must still bring.
+WINDOW, LEAST = 10, 0.05
 
 
 def train(
@@ -33,27 +36,11 @@ def train(
     checkpoint_every: int = 50,
     on_step: OnStep | None = None,
 ) -> History:
-    """Train ``tower`` in place on ``graph``; inside a `distributed.session`, together with the other processes.
+    """Train ``tower`` in place, on its device; inside a `distributed.session`, together with the other processes.
 
-    Parameters
-    ----------
-    tower : Tower
-        On the device to train on.
-    graph : Graph
-        With features.
-    settings : Settings
-    checkpoint_path : path, optional
-        Where to save now and then, and at Ctrl-C; if it holds a checkpoint of this same run, training continues from there, on
-        however many processes. Of several only the first reads and writes it.
-    checkpoint_every : int
-        Steps between two checkpoints.
-    on_step : function of (step, losses, n_steps), optional
-        Called after every step, for progress.
-
-    Returns
-    -------
-    History
-        Of all steps, including those before a resume.
+    The state is saved every ``checkpoint_every`` steps and at Ctrl-C. If ``checkpoint_path`` holds a checkpoint of this same
+    run, training continues from there, on however many processes; of several only the first reads and writes it. The history
+    is of all steps, including those before a resume.
     """
     ranks = distributed.active()
     if ranks is not None:
@@ -63,7 +50,7 @@ def train(
     optimizer = torch.optim.Adam(
         tower.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
-    state = checkpoint.State(tower, optimizer, History(), moments)
+    state = checkpoint.State(tower, optimizer, {name: [] for name in Terms._fields}, moments)
     saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
     fingerprint = "" if saved is None else checkpoint.fingerprint_of(settings, graph, tower)  # reads the whole graph
     if saved is not None:
@@ -71,20 +58,22 @@ def train(
     if ranks is not None:
         # What the first process has may come from a checkpoint that only that one can read.
         state.restore(ranks.broadcast(state.tensors()))
-    history = state.history
+    history, curve = state.history, state.history["loss"]
+
+    def is_over() -> bool:
+        return len(curve) >= settings.n_steps or (settings.stop_when_flat and is_flat(curve))
 
     tower.train()
-    with HeldInterrupt(hold=saved is not None) as ctrl_c:
-        for step in range(len(history.loss), settings.n_steps):
-            if settings.stop_when_flat and stopping.is_flat(history.loss):
-                break
-            terms = compute(*views(step))
-            if not math.isfinite(float(terms.loss)):
+    with held_interrupt(hold=saved is not None) as pressed:
+        while not is_over():
+            step = len(curve)
+            terms = {name: float(value) for name, value in compute(*views(step))._asdict().items()}
+            if not math.isfinite(terms["loss"]):
                 raise NonFiniteLossError(_explain(step, settings, checkpoint_path))
             optimizer.step()
-            history.append(terms)
-            is_last = step + 1 == settings.n_steps or (settings.stop_when_flat and stopping.is_flat(history.loss))
-            is_due = (step + 1) % checkpoint_every == 0 or is_last or ctrl_c.pressed
+            for name, value in terms.items():
+                history[name].append(value)
+            is_due = (step + 1) % checkpoint_every == 0 or is_over() or bool(pressed)
             if is_due and not all(bool(torch.isfinite(part).all()) for part in tower.state_dict().values()):
                 # The loss would tell a step later (of batch norm's running variance never), but this state must be
                 # neither saved nor returned.
@@ -92,18 +81,32 @@ def train(
             if saved is not None and is_due:
                 checkpoint.save(saved, fingerprint, state)
             if on_step is not None:
-                on_step(step, {name: float(value) for name, value in terms._asdict().items()}, settings.n_steps)
-            if is_due and ctrl_c.pressed:
+                on_step(step, terms, settings.n_steps)
+            if is_due and pressed:
                 raise KeyboardInterrupt
     tower.eval()
     return history
+
+
+def is_flat(loss: Sequence[float]) -> bool:
+    """Tell whether the last 10 steps brought less than a twentieth of the fall since the start; fewer than 20 are never flat.
+
+    Too many steps whiten noise, and no label says when to stop. At first the loss falls steeply, as directions that both views
+    share are found; then slowly, as what is left is decorrelated.
+    """
+    if len(loss) < 2 * WINDOW:
+        return False
+    # Each end is a mean, so that the noise of the views does not decide.
+    half = WINDOW // 2
+    start, before, now = (sum(loss[i : i + half]) / half for i in (0, len(loss) - WINDOW, len(loss) - half))
+    return before - now < LEAST * (start - before)
 
 
 def _prepare(
     tower: Tower, graph: Graph, settings: Settings, ranks: distributed.Ranks | None
 ) -> tuple[Callable[[int], StepInputs], ExactStep, RunningMoments | None]:
     """Where a step's views come from, and what computes it: the whole graph, batches of it, or this process' part."""
-    objective, total = settings.objective, no_sharing if ranks is None else ranks.total
+    objective, total = settings.objective, distributed.no_sharing if ranks is None else ranks.total
     if settings.batch_nodes:
         shard, n_shards = (0, 1) if ranks is None else (ranks.rank, ranks.size)
         batches = BatchViews(graph, tower, settings, shard=shard, n_shards=n_shards)

@@ -5,6 +5,8 @@ Features stay sparse below `DENSE_FROM`, masks act on rows of W, and the columns
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -114,7 +116,9 @@ def _product(x: Tensor | CSR, dense: Tensor, out: Tensor | None = None) -> Tenso
 
 def in_faster_form(features: Tensor | CSR) -> Tensor | CSR:
     """Return the same features, dense if so many of them are stored that a dense product is faster."""
-    return features.to_dense() if isinstance(features, CSR) and features.density >= DENSE_FROM else features
+    if isinstance(features, CSR) and features.nnz / max(1, math.prod(features.shape)) >= DENSE_FROM:
+        return features.to_dense()
+    return features
 
 
 def first_product(features: Tensor | CSR) -> FirstProduct:

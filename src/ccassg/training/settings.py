@@ -1,14 +1,16 @@
 """What determines a training run, and what comes of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ccassg.graph import Graph
-from ccassg.model.loss import Objective, Terms
+from ccassg.model.loss import Objective
 
 Augmentation = Callable[[Graph, int, int, int], Graph]
 # Called after every step with its number, the loss and its terms by name, and the number of steps.
 OnStep = Callable[[int, dict[str, float], int], None]
+# The loss of every step, and each of its terms, by name (`ccassg.model.loss.Terms`).
+History = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Settings:
 
     Rates are pairs, one per view. ``loss_nodes`` is the number of nodes drawn for the loss each step, 0 for all;
     ``batch_nodes`` and ``max_neighbors`` are described in `ccassg.training.batches`.
-    ``stop_when_flat`` ends training before ``n_steps`` when the loss says so (`ccassg.training.stopping`).
+    ``stop_when_flat`` ends training before ``n_steps`` when the loss says so (`ccassg.training.loop.is_flat`).
     ``augmentations`` are functions (graph, seed, step, view) -> graph, applied before edges are dropped and columns masked.
     """
 
@@ -34,21 +36,6 @@ class Settings:
     seed: int = 0
     augmentations: tuple[Augmentation, ...] = ()
     stop_when_flat: bool = False
-
-
-@dataclass
-class History:
-    """Loss, invariance and decorrelation of every step."""
-
-    loss: list[float] = field(default_factory=list)
-    invariance: list[float] = field(default_factory=list)
-    decorrelation: list[float] = field(default_factory=list)
-
-    def append(self, terms: Terms) -> None:
-        """Record one step."""
-        self.loss.append(float(terms.loss))
-        self.invariance.append(float(terms.invariance))
-        self.decorrelation.append(float(terms.decorrelation))
 
 
 class NonFiniteLossError(ArithmeticError):

@@ -6,10 +6,6 @@ Grams are added up over all ranks. Edges and columns are drawn by hashes of thei
 loss to float32 rounding, are those of a single process, whatever the number of ranks and the partition.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -19,12 +15,12 @@ from ccassg.graph.sparse import CSR
 from ccassg.io import store
 from ccassg.model.augment import EdgeStructure
 from ccassg.model.encoder import Tower
-from ccassg.training.distributed import Ranks
+from ccassg.training.distributed import HaloExchange, Ranks
 from ccassg.training.products import first_product
-from ccassg.training.rows import Rows, neighbours, rows_of_features
+from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
-from ccassg.training.step import StepInputs, StepView
-from ccassg.training.views import TwoWayEdges, kept_columns, two_way
+from ccassg.training.step import Layers, StepInputs
+from ccassg.training.views import TwoWayEdges, step_views
 
 
 class ShardViews:
@@ -37,77 +33,26 @@ class ShardViews:
         self.n_nodes, self.settings, self.device = graph.n_nodes, settings, tower.weights[0].device
         self.n_features, self.n_layers = graph.n_features, len(tower.weights)
         parts = ranks.broadcast(parts_for_ranks(graph, ranks.size) if ranks.rank == 0 else None)
-        self.shard: Shard | None = None
-        self.exchange: HaloExchange | None = None
         nodes = torch.from_numpy(np.flatnonzero(parts == ranks.rank))
+        self.edges: TwoWayEdges | None = None
+        self.exchange: HaloExchange | None = None
         if tower.propagate:
-            self.shard = make_shard(graph, parts, ranks, settings.drop_both_directions, self.device)
-            self.exchange = self.shard.exchange
-            nodes = torch.cat([self.shard.own, self.shard.halo])
-        self.features = first_product(rows_of_features(graph)[nodes].to(self.device))
+            both_directions = settings.drop_both_directions
+            nodes, self.edges, self.exchange = make_shard(graph, parts, ranks, both_directions, self.device)
+        self.features = first_product(take_rows(feature_tensor(graph, "cpu"), nodes).to(self.device))
 
     def __call__(self, step: int) -> StepInputs:
         """Features, views and number of nodes in the loss, over all ranks, at ``step``."""
-        first, second = kept_columns(self.settings, self.n_features, step, self.device)
-        return (
-            self.features,
-            (StepView(first, self._layers(step, 0)), StepView(second, self._layers(step, 1))),
-            self.n_nodes,
-        )
+        layers = [self._layers(step, v) for v in (0, 1)]
+        return self.features, step_views(self.settings, self.n_features, step, layers, self.device), self.n_nodes
 
-    def _layers(self, step: int, v: int) -> list[tuple[CSR, CSR]] | None:
+    def _layers(self, step: int, v: int) -> Layers:
         """Each layer's aggregation in a view, with its transpose."""
-        if self.shard is None:
-            return None
-        rate, everywhere = self.settings.edge_drop_rate[v], self.shard.exchange.everywhere
-        pair = self.shard.edges.drop(rate, seed=self.settings.seed, step=step, view=v, total_sent=everywhere)
+        if self.edges is None or self.exchange is None:
+            return [None] * self.n_layers
+        rate, everywhere = self.settings.edge_drop_rate[v], self.exchange.everywhere
+        pair = self.edges.drop(rate, seed=self.settings.seed, step=step, view=v, total_sent=everywhere)
         return [pair] * self.n_layers
-
-
-@dataclass(frozen=True)
-class Shard:
-    """A rank's part of a graph: ``own`` and ``halo`` are global node numbers, in the order of the local ones."""
-
-    own: Tensor
-    halo: Tensor
-    edges: TwoWayEdges
-    exchange: HaloExchange
-
-
-class HaloExchange:
-    """Rows of other ranks that this one needs, behind its own ones; see `ccassg.training.sharing.Exchange`.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    sent_rows : Tensor
-        Own rows that others need, those for rank 0 first.
-    send_counts, receive_counts : lists of int
-        How many rows go to, and come from, each rank.
-    """
-
-    def __init__(self, ranks: Ranks, sent_rows: Tensor, send_counts: list[int], receive_counts: list[int]) -> None:
-        self.ranks, self.sent_rows = ranks, sent_rows
-        self.send_counts, self.receive_counts = send_counts, receive_counts
-        self.n_halo = sum(receive_counts)
-
-    def spread(self, rows: Tensor) -> Tensor:
-        """Fill in the rows of the halo from the ranks that own them."""
-        halo = rows[len(rows) - self.n_halo :]
-        self.ranks.swap(halo, rows[self.sent_rows], self.receive_counts, self.send_counts)
-        return rows
-
-    def collect(self, rows: Tensor) -> Tensor:
-        """Add the rows of the halo to their owners'; return the own ones."""
-        n_own = len(rows) - self.n_halo
-        back = rows.new_empty(len(self.sent_rows), *rows.shape[1:])
-        self.ranks.swap(back, rows[n_own:], self.send_counts, self.receive_counts)
-        return rows[:n_own].index_add_(0, self.sent_rows, back)
-
-    def everywhere(self, amounts: Tensor) -> Tensor:
-        """Add up, per sender, own and halo, what it sends to this and all other ranks; in place."""
-        self.collect(amounts)
-        return self.spread(amounts)
 
 
 def parts_for_ranks(graph: Graph, n_ranks: int) -> Array:
@@ -128,18 +73,15 @@ def parts_for_ranks(graph: Graph, n_ranks: int) -> Array:
 
 def make_shard(
     graph: Graph, parts: Array, ranks: Ranks, both_directions: bool, device: torch.device | str = "cpu"
-) -> Shard:
-    """Cut this rank's part out of a graph; of a store it reads only the rows it needs.
+) -> tuple[Tensor, TwoWayEdges, HaloExchange]:
+    """Cut this rank's part out of a graph, given every node's rank (n,); of a store it reads only the rows it needs.
 
-    Parameters
-    ----------
-    parts : int array of shape (n,)
-        The rank of every node.
+    Returns the global numbers of its nodes, own ones first and then the halo, and what is in the order of these.
     """
     received, sent = neighbours(graph)
     part_of = torch.from_numpy(parts)
     own = torch.from_numpy(np.flatnonzero(parts == ranks.rank))
-    rows = received[own]
+    rows = sparse.select_rows(received, own)
     senders = rows.indices.long()
     halo, receive_counts = _by_part(senders, part_of, ranks)
     nodes = torch.cat([own, halo])
@@ -149,9 +91,9 @@ def make_shard(
     a = sparse.add_self_loops(CSR(rows.indptr.int(), place[senders], rows.values, (len(own), len(nodes))))
     keys = draws.edge_keys(own[sparse.row_ids(a)], nodes[a.indices], graph.n_nodes, both_directions)
     structure = EdgeStructure(a.to(device), keys.to(device), (a.indptr[1:].long() - 1).to(device))
-    edges = two_way(structure, weighted=graph.weights is not None)
+    edges = TwoWayEdges(structure, weighted=graph.weights is not None)
     needed, send_counts = _needed_by_others(sent, own, part_of, ranks)
-    return Shard(own, halo, edges, HaloExchange(ranks, needed.to(device), send_counts, receive_counts))
+    return nodes, edges, HaloExchange(ranks, needed.to(device), send_counts, receive_counts)
 
 
 def _by_part(nodes: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
@@ -162,11 +104,10 @@ def _by_part(nodes: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list
     return foreign[order], torch.bincount(part_of[foreign], minlength=ranks.size).tolist()
 
 
-def _needed_by_others(sent: Rows, own: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
+def _needed_by_others(sent: CSR, own: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
     """Own rows that send to nodes of each other rank, in the order in which that rank expects them."""
-    rows = sent[own]
-    pairs = part_of[rows.indices.long()].long() * len(own) + sparse.row_ids(rows)
-    pairs = pairs.unique()
+    rows = sparse.select_rows(sent, own)
+    pairs = (part_of[rows.indices.long()].long() * len(own) + sparse.row_ids(rows)).unique()
     rank, row = pairs // len(own), pairs % len(own)
     other = rank != ranks.rank
     return row[other], torch.bincount(rank[other], minlength=ranks.size).tolist()

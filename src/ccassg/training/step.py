@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,24 +25,22 @@ from ccassg.graph.sparse import CSR
 from ccassg.model.encoder import Tower
 from ccassg.model.loss import Objective, Terms
 from ccassg.training.buffers import Buffer, ViewBuffers, step_buffers
-from ccassg.training.head import direct_head, linear_head
+from ccassg.training.distributed import HaloExchange, Total, no_sharing
+from ccassg.training.head import Head
 from ccassg.training.products import FirstProduct, SeparateProducts
-from ccassg.training.sharing import Exchange, Population, Total, no_sharing
+
+Layers = Sequence[tuple[CSR, CSR] | None]
 
 
 @dataclass(frozen=True)
 class StepView:
     """One random view: which feature columns stay, and each layer's aggregation with its transpose.
 
-    ``layers`` is None for an MLP; a layer is None if what comes in is aggregated already.
+    A layer is None in an MLP, and where what comes in is aggregated already.
     """
 
     columns: Tensor | None
-    layers: Sequence[tuple[CSR, CSR] | None] | None
-
-    def layer(self, i: int) -> tuple[CSR, CSR] | None:
-        """Return the aggregation of layer ``i``, None if there is none."""
-        return None if self.layers is None else self.layers[i]
+    layers: Layers
 
 
 # Features, the two views, and the number of nodes in the loss, over all shards.
@@ -51,17 +50,9 @@ StepInputs = tuple[FirstProduct | SeparateProducts, tuple[StepView, StepView], i
 class ExactStep:
     """Loss and gradients of one tower, step after step, in the same buffers.
 
-    Parameters
-    ----------
-    tower : Tower
-        Its parameters' ``grad`` is written, and the running statistics of its batch norms are updated.
-    objective : Objective
-    total : callable
-        Adds a tensor over all shards in place; see `ccassg.training.sharing`.
-    smooth : callable, optional
-        Improves a batch's second moments in place; see `ccassg.training.batches`.
-    exchange : Exchange, optional
-        Brings the rows of other shards that aggregations after the first need; the first finds all it needs in ``features``.
+    The ``grad`` of the tower's parameters is written, and the running statistics of its batch norms are updated. ``total`` and
+    ``smooth`` are those of `Head`; ``exchange`` brings the rows of other shards that aggregations after the first need (the
+    first finds all it needs in ``features``).
     """
 
     def __init__(
@@ -71,20 +62,18 @@ class ExactStep:
         *,
         total: Total = no_sharing,
         smooth: Total | None = None,
-        exchange: Exchange | None = None,
+        exchange: HaloExchange | None = None,
     ) -> None:
-        self.tower, self.objective = tower, objective
-        self.total, self.smooth, self.exchange = total, smooth, exchange
+        self.tower, self.total, self.exchange = tower, total, exchange
+        self.n_halo = 0 if exchange is None else exchange.n_halo
         self.buffers = step_buffers(len(tower.weights) - 1, like=tower.weights[0])
+        self.head = Head(objective, self.buffers, total, smooth)
 
     @torch.no_grad()
     def __call__(
         self, features: FirstProduct | SeparateProducts, views: tuple[StepView, StepView], n_total: int
     ) -> Terms:
-        """Compute the loss on two views and leave the gradients in ``tower``.
-
-        ``n_total`` is the number of nodes in the loss, over all shards.
-        """
+        """Compute the loss on two views, of ``n_total`` nodes over all shards, and leave the gradients in ``tower``."""
         tower, buffers = self.tower, self.buffers
         inputs = features.forward(tower.weights[0], (views[0].columns, views[1].columns), buffers)
         tapes = [self._hidden(*given, n_total) for given in zip(buffers.views, views, inputs, strict=True)]
@@ -92,25 +81,24 @@ class ExactStep:
             self._centred(mine, view, tape[-1].h, n_total)
             for mine, view, tape in zip(buffers.views, views, tapes, strict=True)
         )
-        means = (mean1, mean2)
-        population = Population(n_total, self.total, self.smooth)
+        m, means = (m1, m2), (mean1, mean2)
+        grad_weight = None
         if len(tower.weights) == 1:
-            result = direct_head(m1, m2, means, self.objective, buffers, population)
+            terms, grads = self.head.direct(m, means, n_total)
         else:
-            result = linear_head(m1, m2, means, tower.weights[-1], self.objective, buffers, population)
+            terms, grads, grad_weight = self.head.linear(m, means, tower.weights[-1], n_total)
         for parameter in tower.parameters():
             parameter.grad = None
-        g1 = self._backward(buffers.views[0], views[0], tapes[0], result.m1, n_total)
-        g2 = self._backward(buffers.views[1], views[1], tapes[1], result.m2, n_total)
+        g1, g2 = (self._backward(*given, n_total) for given in zip(buffers.views, views, tapes, grads, strict=True))
         _add_grad(tower.weights[0], features.backward(g1, g2, buffers))
         for parameter in tower.parameters():
             if parameter.grad is not None:
                 self.total(parameter.grad)
-        if result.weight is not None:
-            tower.weights[-1].grad = result.weight  # a sum over all shards already
+        if grad_weight is not None:
+            tower.weights[-1].grad = grad_weight  # a sum over all shards already
         # Standardising the columns takes any constant off again, so the last bias never moves.
         tower.biases[-1].grad = torch.zeros_like(tower.biases[-1])
-        return result.terms
+        return terms
 
     def _hidden(self, mine: ViewBuffers, view: StepView, y: Tensor, n_total: int) -> list[_Tape]:
         """Forward through the hidden layers from ``y`` = X W of the first; without any, ``y`` itself."""
@@ -120,8 +108,8 @@ class ExactStep:
             if i > 0:
                 y = self._with_room(mine.product, len(y), tower.dims[i + 1])
                 torch.mm(tapes[-1].h, tower.weights[i], out=y)
-            bias, norm = tower.biases[i], tower.norm(i) if tower.norms else None
-            aggregation = view.layer(i)
+            bias, norm = tower.biases[i], tower.norms[i] if tower.norms else None
+            aggregation = view.layers[i]
             if aggregation is None:
                 h = torch.add(y, bias, out=self._with_room(mine.hidden[i], *y.shape))
                 if norm is None:
@@ -137,7 +125,7 @@ class ExactStep:
 
     def _normalize(self, i: int, buffer: Buffer, h: Tensor, n_total: int) -> _Tape:
         """Batch norm and relu of ``h`` in place; what the backward pass needs of it goes on the tape."""
-        norm = self.tower.norm(i)
+        norm: Any = self.tower.norms[i]
         mean = self.total(h.sum(0)).div_(n_total)
         h.sub_(mean)
         unit = buffer(*h.shape)
@@ -152,7 +140,7 @@ class ExactStep:
 
     def _centred(self, mine: ViewBuffers, view: StepView, h: Tensor, n_total: int) -> tuple[Tensor, Tensor]:
         """What the head sees: the last hidden layer (or first product), aggregated, less its column means."""
-        aggregation = view.layer(-1)
+        aggregation = view.layers[-1]
         if aggregation is None:
             mean = self.total(h.sum(0)).div_(n_total)
             return torch.sub(h, mean, out=mine.product(*h.shape)), mean
@@ -188,35 +176,30 @@ class ExactStep:
 
     def _pull(self, spare: Iterator[Buffer], view: StepView, i: int, g: Tensor, mask: Tensor | None = None) -> Tensor:
         """Backward through layer i's aggregation and, if ``mask`` is given, the relu below it."""
-        aggregation = view.layer(i)
-        if aggregation is None:
-            if mask is not None:
-                _relu_backward(g, mask, out=g)
-            return g
-        at = aggregation[1]
-        out = next(spare)(at.shape[0], g.shape[1])
-        if self.exchange is not None and i > 0:
+        aggregation = view.layers[i]
+        if aggregation is not None:
+            at = aggregation[1]
+            out = next(spare)(at.shape[0], g.shape[1])
+            if self.exchange is None or i == 0:
+                finish = None if mask is None else lambda block, rows, out: _relu_backward(block, mask[rows], out)
+                return sparse.multiply(at, g, out, finish)
             g = self.exchange.collect(sparse.multiply(at, g, out))
-            if mask is not None:
-                _relu_backward(g, mask, out=g)
-            return g
-        finish = None if mask is None else lambda block, rows, out: _relu_backward(block, mask[rows], out)
-        return sparse.multiply(at, g, out, finish)
+        return g if mask is None else _relu_backward(g, mask, out=g)
 
     def _with_room(self, buffer: Buffer, rows: int, columns: int) -> Tensor:
         """So many rows of a buffer, with room behind them for those of other shards."""
-        n_halo = 0 if self.exchange is None else self.exchange.n_halo
-        return buffer(rows + n_halo, columns)[:rows]
+        return buffer(rows + self.n_halo, columns)[:rows]
 
     def _spread(self, buffer: Buffer, rows: Tensor) -> Tensor:
         """``rows``, which came from `_with_room` of that buffer, followed by those of other shards."""
         if self.exchange is None:
             return rows
-        return self.exchange.spread(buffer(len(rows) + self.exchange.n_halo, rows.shape[1]))
+        return self.exchange.spread(buffer(len(rows) + self.n_halo, rows.shape[1]))
 
     def _normalize_backward(self, i: int, g: Tensor, tape: _Tape, n_total: int) -> Tensor:
         """Backward through batch norm, in place."""
-        norm, unit, scale = self.tower.norm(i), tape.unit, tape.scale
+        norm: Any = self.tower.norms[i]
+        unit, scale = tape.unit, tape.scale
         assert unit is not None
         assert scale is not None
         grad_bias, grad_weight = g.sum(0), torch.mul(g, unit).sum(0)

@@ -6,8 +6,7 @@ order is found once, and in a graph without weights a degree is a count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -20,7 +19,7 @@ from ccassg.model.encoder import Tower
 from ccassg.training.products import FirstProduct, SeparateProducts, first_product
 from ccassg.training.rows import feature_tensor
 from ccassg.training.settings import Settings
-from ccassg.training.step import StepInputs, StepView
+from ccassg.training.step import Layers, StepInputs, StepView
 
 
 class Views:
@@ -48,19 +47,13 @@ class Views:
             nodes = draws.sample_nodes(self.graph.n_nodes, n, seed=settings.seed, step=step, device=self.device)
             if not self.propagate:
                 features = features.rows(nodes)
-        first, second = kept_columns(settings, self.graph.n_features, step, self.device)
-        views = (
-            StepView(first, self._layers(step, 0, edges[0], nodes)),
-            StepView(second, self._layers(step, 1, edges[1], nodes)),
-        )
-        return features, views, n
+        layers = [self._layers(step, v, edges[v], nodes) for v in (0, 1)]
+        return features, step_views(settings, self.graph.n_features, step, layers, self.device), n
 
-    def _layers(
-        self, step: int, v: int, edges: TwoWayEdges | None, nodes: Tensor | None
-    ) -> list[tuple[CSR, CSR]] | None:
+    def _layers(self, step: int, v: int, edges: TwoWayEdges | None, nodes: Tensor | None) -> Layers:
         """Each layer's aggregation in a view, with its transpose."""
         if edges is None:
-            return None
+            return [None] * self.n_layers
         a, a_t = edges.drop(self.settings.edge_drop_rate[v], seed=self.settings.seed, step=step, view=v)
         return [(a, a_t)] * self.n_layers if nodes is None else needed_rows(a, nodes, self.n_layers)
 
@@ -75,15 +68,17 @@ class Views:
     def _edges(self, graph: Graph) -> TwoWayEdges:
         both = self.settings.drop_both_directions
         structure = augment.edge_structure(graph, both_directions=both, device=self.device)
-        return two_way(structure, weighted=graph.weights is not None)
+        return TwoWayEdges(structure, weighted=graph.weights is not None)
 
 
-def kept_columns(
-    settings: Settings, n_features: int, step: int, device: torch.device
-) -> tuple[Tensor | None, Tensor | None]:
-    """Draw the feature columns that stay in each of the two views."""
+def step_views(
+    settings: Settings, n_features: int, step: int, layers: Sequence[Layers], device: torch.device
+) -> tuple[StepView, StepView]:
+    """Put both views together: each one's layers, and the feature columns that stay, which are drawn here."""
     first, second = (
-        augment.mask_features(n_features, rate, seed=settings.seed, step=step, view=v, device=device)
+        StepView(
+            augment.mask_features(n_features, rate, seed=settings.seed, step=step, view=v, device=device), layers[v]
+        )
         for v, rate in enumerate(settings.feature_mask_rate)
     )
     return first, second
@@ -100,18 +95,16 @@ def needed_rows(a: CSR, nodes: Tensor, n_layers: int) -> list[tuple[CSR, CSR]]:
     return layers[::-1]
 
 
-@dataclass(frozen=True)
 class TwoWayEdges:
-    """An edge structure ready to be thinned out together with its transpose.
+    """An edge structure ready to be thinned out together with its transpose, whose order is found once.
 
-    ``rows`` is the row of every entry, ``transposed`` the structure of the transpose and, for each of its entries, the entry
-    of the matrix. ``weighted`` is False where every value is 1, which makes degrees mere counts.
+    ``weighted`` is False where every value is 1, which makes degrees mere counts.
     """
 
-    structure: EdgeStructure
-    rows: Tensor
-    transposed: tuple[Tensor, Tensor, Tensor]
-    weighted: bool
+    def __init__(self, structure: EdgeStructure, *, weighted: bool) -> None:
+        self.structure, self.weighted = structure, weighted
+        self.rows = sparse.row_ids(structure.a).to(structure.a.indices.dtype)
+        self.transposed = sparse.transpose_order(structure.a)
 
     def drop(
         self, rate: float, *, seed: int, step: int, view: int, total_sent: Callable[[Tensor], Tensor] | None = None
@@ -152,12 +145,6 @@ class TwoWayEdges:
         # Where each kept entry went in the thinned arrays.
         place = _running_count(kept)[order[positions]]
         return CSR(_running_count(kept_t)[indptr], indices[positions], values[place], shape)
-
-
-def two_way(structure: EdgeStructure, *, weighted: bool) -> TwoWayEdges:
-    """Find the order of the transpose, once."""
-    a = structure.a
-    return TwoWayEdges(structure, sparse.row_ids(a).to(a.indices.dtype), sparse.transpose_order(a), weighted)
 
 
 def _running_count(flags: Tensor) -> Tensor:

@@ -61,7 +61,7 @@ def growth(sizes: Sequence[int], *, threads: int, device: str, say: Say) -> dict
 
 
 def describe(row: dict[str, Any]) -> str:
-    """One dataset's figures in a line."""
+    """Put one dataset's figures into a line."""
     ours, fast = row["exact"], row["fast"]
     return (
         f"{row['dataset']:<10} textbook {1e3 * row['textbook']['step_seconds']:8.1f} ms; "

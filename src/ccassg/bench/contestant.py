@@ -42,7 +42,7 @@ def serve(orders: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def contestant(job: dict[str, Any]) -> Callable[[], object]:
-    """A function that takes one step."""
+    """Return a function that takes one step."""
     graph, settings = load_job(job)
     if job["kind"] == "textbook":
         return Algorithm1(graph, settings, device=job["device"]).step
@@ -61,7 +61,7 @@ def contestant(job: dict[str, Any]) -> Callable[[], object]:
 
 
 def load_job(job: dict[str, Any]) -> tuple[Graph, dict[str, Any]]:
-    """The graph of a job and the estimator's settings on it."""
+    """Return the graph of a job and the estimator's settings on it."""
     if job.get("nodes"):
         data = stochastic_block_graph(
             job["nodes"], n_classes=10, mean_degree=10.0, homophily=0.8, n_features=128, seed=0, sparse_features=False

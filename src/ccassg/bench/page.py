@@ -27,7 +27,7 @@ def write_blocks(document: Path, blocks: dict[str, str]) -> None:
 
 
 def read_figures(path: Path) -> dict[str, Any]:
-    """The figures that an earlier benchmark wrote."""
+    """Return the figures that an earlier benchmark wrote."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
@@ -38,13 +38,13 @@ def read_figures(path: Path) -> dict[str, Any]:
 
 
 def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The old figures with those measured now in their place, in the order of the datasets."""
+    """Return the old figures with those measured now in their place, in the order of the datasets."""
     rows = {row["dataset"]: row for row in (*old["datasets"], *new["datasets"])}
     return old | new | {"datasets": [rows[name] for name in DATASETS if name in rows]}
 
 
 def origin(result: dict[str, Any]) -> str:
-    """One line: the commits, versions and machine of recorded figures."""
+    """Return one line: the commits, versions and machine of recorded figures."""
     source = result["provenance"]
     commits = [row["commit"] for row in result.get("datasets", ()) if "commit" in row] or [source["commit"]]
     which = ", ".join(dict.fromkeys(short_commit(commit) for commit in commits))

@@ -111,7 +111,7 @@ def _dependence(a: Array, b: Array) -> float:
 
 
 def _column_halves(features: Any, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Two halves of the columns, narrow and with rows of length 1, so that long rows do not outweigh the others."""
+    """Return two halves of the columns, narrow and with rows of length 1, so that long rows do not outweigh the others."""
     order = rng.permutation(features.shape[1])
     unit = safe_unit(features)
     made = []
@@ -129,7 +129,7 @@ def _column_halves(features: Any, rng: np.random.Generator) -> tuple[Array, Arra
 
 
 def _edge_halves(adjacency: sp.csr_array, rng: np.random.Generator) -> tuple[sp.csr_array, sp.csr_array]:
-    """Two graphs that share no edge; both directions of an edge go the same way."""
+    """Return two graphs that share no edge; both directions of an edge go the same way."""
     edges = adjacency.tocoo()
     low, high = np.minimum(edges.row, edges.col).astype(np.uint64), np.maximum(edges.row, edges.col).astype(np.uint64)
     key = (low * np.uint64(adjacency.shape[0]) + high) ^ rng.integers(2**63, dtype=np.uint64)

@@ -21,7 +21,7 @@ NAMES = {name: name for name in VARIANTS}
 
 
 def cells(plan: Plan) -> Cells:
-    """Every variant on every dataset."""
+    """Name every variant on every dataset."""
     return {
         (name, dataset): classification_runs(OURS, dataset, plan.n_seeds, changes)
         for dataset in plan.datasets

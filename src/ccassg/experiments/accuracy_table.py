@@ -23,7 +23,7 @@ from ccassg.report.tables import beside
 
 
 def draw(found: Found, plan: Plan, _: Path, *, published: Table, digits: int) -> Drawn:
-    """The table from what is recorded; published rows that were not run are shown as well."""
+    """Draw the table from what is recorded; published rows that were not run are shown as well."""
     names = {method: NAMES[method] for method in plan.methods}
     rows = rows_by_dataset(found, "method", names, plan.datasets, functools.partial(accuracy_cell, digits=digits))
     taken = rows_by_dataset(found, "method", names, plan.datasets, lambda done: ", ".join(costs(done).values()))
@@ -42,7 +42,7 @@ def draw(found: Found, plan: Plan, _: Path, *, published: Table, digits: int) ->
 
 
 def _rank(scores: dict[str, list[float]]) -> str:
-    """How CCA-SSG compares with the best of the others, by more than the standard error of the difference or not."""
+    """Return how CCA-SSG compares with the best of the others, by more than the standard error of the difference or not."""
     ours = scores[OURS]
     best, theirs = max(((m, v) for m, v in scores.items() if m != OURS), key=lambda pair: np.mean(pair[1]))
     if min(len(ours), len(theirs)) < 2:
@@ -55,7 +55,7 @@ def _rank(scores: dict[str, list[float]]) -> str:
 
 
 def _experiment(title: str, published: Table, *, digits: int) -> Experiment:
-    """Every method on the datasets of a published table."""
+    """Make the experiment of every method on the datasets of a published table."""
     return Experiment(
         title=title,
         datasets=tuple(published[OURS]),

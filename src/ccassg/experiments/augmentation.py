@@ -15,7 +15,7 @@ RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def cells(plan: Plan) -> Cells:
-    """Every pair of rates on every dataset."""
+    """Name every pair of rates on every dataset."""
     return {
         (dataset, p_e, p_f): classification_runs(
             OURS, dataset, plan.n_seeds, {"edge_drop_rate": p_e, "feature_mask_rate": p_f}
@@ -28,7 +28,7 @@ def cells(plan: Plan) -> Cells:
 
 
 def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
-    """One heat map per dataset, p_e down, p_f across; what is not recorded is hatched."""
+    """Draw one heat map per dataset, p_e down, p_f across; what is not recorded is hatched."""
     maps = {dataset: _grid(found, dataset) for dataset in plan.datasets}
     # One cell, the preset's, which other tables have recorded, is no map.
     maps = {dataset: values for dataset, values in maps.items() if np.isfinite(values).sum() > 1}
@@ -62,7 +62,7 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
 
 
 def _tried(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which p_e and which p_f have a value at all."""
+    """Return which p_e and which p_f have a value at all."""
     done = np.isfinite(values)
     return np.flatnonzero(done.any(1)), np.flatnonzero(done.any(0))
 
@@ -84,7 +84,7 @@ def _row(dataset: str, values: np.ndarray) -> dict[str, object]:
 
 
 def _grid(found: Found, dataset: str) -> np.ndarray:
-    """Mean accuracies (p_e, p_f), NaN where there is none."""
+    """Return the mean accuracies (p_e, p_f), NaN where there is none."""
     means = np.full((len(RATES), len(RATES)), np.nan)
     for (name, p_e, p_f), done in found.items():
         if name == dataset:

@@ -26,7 +26,7 @@ N_POINTS, N_CLASSES, INPUT_DIM, HIDDEN_DIM = 300, 3, 8, 32
 
 
 def cells(plan: Plan) -> Cells:
-    """One run per objective."""
+    """Name one run per objective."""
     run: Run = {"task": "collapse", "dataset": "toy", "settings": SETTINGS, "seed": 0}
     return {(case,): [run | {"case": case}] for case in CASES}
 

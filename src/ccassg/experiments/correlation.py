@@ -30,7 +30,7 @@ def cells(plan: Plan) -> Cells:
 
 
 def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
-    """A row of panels per dataset, and the mean absolute correlation behind each."""
+    """Draw a row of panels per dataset, and the mean absolute correlation behind each."""
     results = {
         dataset: {panel: found[dataset, panel][0]["result"] for panel in PANELS}
         for dataset in plan.datasets

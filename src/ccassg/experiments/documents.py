@@ -102,7 +102,7 @@ def renew_front_page(page: Path, records: Records) -> None:
 
 
 def headline(records: Records) -> str | None:
-    """The front page's table: CCA-SSG with the presets, ours beside the paper's, and the speed of a step; None without records."""
+    """Make the front page's table: presets beside the paper, and the speed of a step; None without records."""
     paper = CITATION[OURS] | COPURCHASE[OURS]
     found = {name: records.of(classification_runs(OURS, name, 20)) for name in TITLES}
     if not any(found.values()):
@@ -121,7 +121,7 @@ def headline(records: Records) -> str | None:
 
 
 def provenance_line(used: list[Record]) -> str:
-    """One sentence: how many runs, of which commits, on what."""
+    """Return one sentence: how many runs, of which commits, on what."""
     commits = sorted({short_commit(r["commit"], f"none (ccassg {r['versions'].get('ccassg', '?')})") for r in used})
     torch = sorted({record["versions"].get("torch", "?") for record in used})
     machines = sorted({f"{r['machine']['cpus']} CPUs ({r['machine']['processor']})" for r in used})
@@ -144,7 +144,7 @@ def _body(drawn: Drawn, title: str, used: list[Record]) -> str:
 
 
 def short_commit(commit: dict[str, Any] | None, none: str = "none") -> str:
-    """A commit in seven digits, with a plus if files differed from it; another word if there was none."""
+    """Return a commit in seven digits, with a plus if files differed from it; another word if there was none."""
     return none if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
 
 

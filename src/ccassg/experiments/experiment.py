@@ -62,7 +62,7 @@ class Experiment:
         n_seeds: int | None = None,
         quick: bool = False,
     ) -> Plan:
-        """What to do: everything, or what is asked for; ValueError for what the experiment does not know."""
+        """Return what to do: everything, or what is asked for; ValueError for what the experiment does not know."""
         if n_seeds is not None and n_seeds < 1:
             raise ValueError(f"seeds must be at least 1, got {n_seeds}")
         wanted = self.methods if methods is not None and list(methods) == ["all"] else methods
@@ -74,15 +74,15 @@ class Experiment:
         )
 
     def everything(self, asked: Plan) -> Plan:
-        """What to draw: all that the experiment can show, not just what was asked for last."""
+        """Return what to draw: all that the experiment can show, not just what was asked for last."""
         return Plan(self.datasets, self.methods, max(self.n_seeds, asked.n_seeds))
 
     def runs(self, plan: Plan) -> list[Run]:
-        """All runs of a plan."""
+        """Return all runs of a plan."""
         return [run for runs in self.cells(plan).values() for run in runs]
 
     def found(self, records: Records, plan: Plan) -> Found:
-        """What is recorded of a plan's cells."""
+        """Return what is recorded of a plan's cells."""
         cells = self.cells(plan) | self.former(plan)
         return {cell: done for cell, runs in cells.items() if (done := records.of(runs))}
 

@@ -55,7 +55,7 @@ FRESH = 1_000_000
 
 
 def cells(plan: Plan) -> Cells:
-    """Every objective on every dataset."""
+    """Name every objective on every dataset."""
     # To twice the paper's number of steps: does what training does go on?
     steps = {d: [step for step in STEPS if step <= 2 * PRESETS[d]["n_steps"]] for d in plan.datasets}
     return {
@@ -114,7 +114,7 @@ def estimate_along_training(run: Run, data: Dataset) -> dict[str, Any]:
 
 @torch.no_grad()
 def _views(model: CCASSG, graph: Graph, run: Run) -> Iterator[np.ndarray]:
-    """Embeddings of new random views, one at a time, (n, d) each."""
+    """Yield embeddings of new random views, one at a time, (n, d) each."""
     encoder, seed = model.encoder_.eval(), run["seed"]
     features, edges = feature_tensor(graph, "cpu"), augment.edge_structure(graph)
     given = run["settings"]

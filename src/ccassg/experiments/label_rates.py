@@ -25,7 +25,7 @@ DECAYS = (1e-4, 1e-3, 1e-2)
 
 
 def draw(found: Found, plan: Plan, figures: Path) -> Drawn:
-    """A table and a panel of curves per dataset."""
+    """Draw a table and a panel of curves per dataset."""
     by_dataset: dict[str, dict[str, list[Record]]] = {}
     for (method, dataset), done in found.items():
         by_dataset.setdefault(dataset, {})[method] = done
@@ -60,7 +60,7 @@ def _table(dataset: str, by_method: dict[str, list[Record]]) -> list[dict[str, A
 
 
 def _run(method: str, dataset: str, seed: int) -> Run:
-    """One run for all rates, since an embedding needs no labels."""
+    """Return one run for all rates, since an embedding needs no labels."""
     splits = [{"label_rate": rate, "seed": seed} for rate in RATES[dataset]]
     run = classification_run(method, dataset, seed, splits=splits)
     if "probe" in run:

@@ -32,7 +32,7 @@ METHODS = ("dgi", "mvgrl", "grace", "gca-degree", "bgrl", "graph-barlow-twins", 
 
 
 def cells(plan: Plan) -> Cells:
-    """Two steps of training by every method on random graphs of growing size."""
+    """Name two steps of training by every method on random graphs of growing size."""
     return {(method, n): [_run(method, n)] for method in plan.methods for n in SIZES}
 
 
@@ -47,7 +47,7 @@ def train_on_random_graph(run: Run, _dataset: None) -> dict[str, Any]:
 
 
 def draw(found: Found, plan: Plan, _: Path) -> Drawn:
-    """The attributes, and the measured growth beside the stated one where it is recorded."""
+    """Draw the attributes, and the measured growth beside the stated one where it is recorded."""
     rows: list[dict[str, Any]] = []
     memory: list[dict[str, Any]] = []
     for method in plan.methods:
@@ -72,7 +72,7 @@ def draw(found: Found, plan: Plan, _: Path) -> Drawn:
 
 
 def quadratic_part(memory: dict[int, float]) -> float:
-    """The bytes c N^2 of a + b N + c N^2, fitted to the first three sizes, at the largest of them; not below 0."""
+    """Return the bytes c N^2 of a + b N + c N^2, fitted to the first three sizes, at the largest of them; not below 0."""
     sizes = np.array(SIZES[:3], dtype=np.float64)
     c = np.polyfit(sizes, [memory[n] for n in SIZES[:3]], 2)[0]
     return max(0.0, float(c * sizes[-1] ** 2))

@@ -24,7 +24,7 @@ _MAX_PICTURE = 2**24
 
 
 def key_of(run: Run) -> str:
-    """A hash of all that determines a run, 16 hex digits; the order of the entries does not matter."""
+    """Return a hash of all that determines a run, 16 hex digits; the order of the entries does not matter."""
     return hashlib.sha256(json.dumps(run, sort_keys=True, allow_nan=False).encode()).hexdigest()[:16]
 
 
@@ -44,11 +44,11 @@ class Records:
         return iter(self._known.values())
 
     def get(self, run: Run) -> Record | None:
-        """The record of this very run, or None if it was never finished."""
+        """Return the record of this very run, or None if it was never finished."""
         return self._known.get(key_of(run))
 
     def of(self, runs: Iterable[Run]) -> list[Record]:
-        """The records of those runs that are finished, in the order of the runs."""
+        """Return the records of those runs that are finished, in the order of the runs."""
         return [record for run in runs if (record := self.get(run)) is not None]
 
     def add(self, record: Record) -> None:
@@ -59,7 +59,7 @@ class Records:
 
 
 def read(path: Path) -> list[Record]:
-    """The records in a file; a last line that was not finished is left out."""
+    """Read the records in a file; a last line that was not finished is left out."""
     return _parse(path.read_bytes(), path)
 
 
@@ -89,7 +89,7 @@ def pack(matrix: npt.ArrayLike) -> dict[str, Any]:
 
 
 def unpack(packed: dict[str, Any]) -> npt.NDArray[np.float64]:
-    """The matrix that `pack` was given, to within 1/510."""
+    """Return the matrix that `pack` was given, to within 1/510."""
     # No more than a picture can use is ever decompressed, whatever the text would grow to.
     content = zlib.decompressobj().decompress(base64.b85decode(packed["zlib"]), _MAX_PICTURE)
     return np.frombuffer(content, dtype=np.uint8).reshape(packed["shape"]) / 255.0
@@ -112,7 +112,7 @@ def _parse(content: bytes, path: Path) -> list[Record]:
 
 
 def _lack(record: Any) -> str | None:
-    """What the tables and the runner's clock would miss in a record; what a result holds is for its table to say."""
+    """Return what the tables and the runner's clock would miss in a record; what a result holds is for its table to say."""
     for name in ("run", "result", "seconds"):
         if name not in record:
             return f"it has no {name!r}"

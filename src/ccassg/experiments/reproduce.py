@@ -46,7 +46,7 @@ def reproduce(
 
 
 def summarize(name: str, records: Iterable[Record]) -> dict[str, Any]:
-    """The records of an experiment, those that differ in the seed only brought together.
+    """Return the records of an experiment, those that differ in the seed only brought together.
 
     Accuracies are in percent; ``std`` divides by n - 1.
     """
@@ -93,7 +93,7 @@ def _group(records: list[Record]) -> dict[str, Any]:
 
 
 def _stacked(records: list[Record], score: str) -> Any:
-    """A score of all records, (runs, splits)."""
+    """Return a score of all records, (runs, splits)."""
     return np.array([record["result"][score] for record in records])
 
 
@@ -102,7 +102,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _number(row: Any) -> Any:
-    """A list with an entry per split; with one split, a number instead."""
+    """Return a list with an entry per split; with one split, a number instead."""
     rounded = [round(float(value), 4) for value in row]
     return rounded[0] if len(rounded) == 1 else rounded
 

@@ -22,7 +22,7 @@ class FailedRunsError(RuntimeError):
 
 
 def missing(runs: Iterable[Run], records: Records) -> list[Run]:
-    """The runs that have no record yet, each once."""
+    """Return the runs that have no record yet, each once."""
     return list({key_of(run): run for run in runs if records.get(run) is None}.values())
 
 
@@ -120,7 +120,7 @@ class _Crew:
         self.stopped = False
 
     def do(self, run: Run) -> Record:
-        """One run, in a process of its own."""
+        """Do one run, in a process of its own."""
         if self.stopped:
             raise WorkerError("not started")
         with Worker("ccassg.experiments.runner", threads=self.given["threads"]) as worker:

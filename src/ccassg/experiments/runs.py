@@ -40,7 +40,7 @@ REDUCED: dict[str, dict[str, Settings]] = {
 def a_run(
     task: str, method: str, dataset: str, seed: int = 0, *, changes: dict[str, Any] | None = None, **more: Any
 ) -> Run:
-    """A run of a task with a method's settings for a dataset, some changed, and what else determines its result."""
+    """Return a run of a task with a method's settings for a dataset, some changed, and what else determines its result."""
     settings = method_settings(method, dataset) | (changes or {})
     return {"task": task, "method": method, "dataset": dataset, "settings": settings, "seed": seed, **more}
 
@@ -53,7 +53,7 @@ def classification_run(
     changes: dict[str, Any] | None = None,
     splits: list[dict[str, Any]] | None = None,
 ) -> Run:
-    """A run that trains a method and scores it on splits, arguments of `Dataset.split`, by default of the paper's kind.
+    """Return a run that trains a method and scores it on splits, arguments of `Dataset.split`, by default of the paper's kind.
 
     That is the public split, or a new random one per seed where there is none.
     """
@@ -71,12 +71,12 @@ def classification_runs(method: str, dataset: str, n_seeds: int, changes: dict[s
 
 
 def method_settings(method: str, dataset: str) -> dict[str, Any]:
-    """The parameters of a method for a dataset that are part of a run: the published ones, or what `REDUCED` says."""
+    """Return the parameters of a method for a dataset that are part of a run: the published ones, or what `REDUCED` says."""
     return _published(method, dataset) | REDUCED.get(method, {}).get(dataset, {})
 
 
 def reduced_note(shown: Iterable[tuple[Any, ...]]) -> str:
-    """A sentence on those of the (method, dataset) pairs in a table that are run with less; empty if there are none."""
+    """Return a sentence on those of the (method, dataset) pairs in a table that are run with less; empty if there are none."""
     found: dict[tuple[str, str], list[str]] = {}
     for method, dataset in shown:
         if settings := REDUCED.get(method, {}).get(dataset, {}):
@@ -93,7 +93,7 @@ def _shown(value: Any) -> str:
 
 @functools.cache
 def _published(method: str, dataset: str) -> dict[str, Any]:
-    """In JSON's types."""
+    """Return the published parameters in JSON's types."""
     parameters = make(method, dataset).get_params(deep=False)
     named = get_class(method).recorded_parameters or [name for name in parameters if name != "random_state"]
     return {name: list(value) if isinstance(value := parameters[name], tuple) else value for name in named}

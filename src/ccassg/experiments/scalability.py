@@ -15,7 +15,7 @@ METHODS = ("dgi", "mvgrl", "grace", OURS)
 
 
 def draw(found: Found, plan: Plan, _: Path) -> Drawn:
-    """A table per dataset."""
+    """Draw a table per dataset."""
     tables = {}
     holds: dict[str, bool | str] = {}
     for dataset in plan.datasets:

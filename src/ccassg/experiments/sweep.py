@@ -26,7 +26,7 @@ def _experiment(
     statement: str,
     holds: Callable[[ByValue], bool],
 ) -> Experiment:
-    """A table with the values in rows, and a figure of this name with a logarithmic axis.
+    """Make an experiment: a table with the values in rows, and a figure of this name with a logarithmic axis.
 
     ``change`` gives the settings of a value that differ from the paper's; ``holds`` tells whether the paper's statement is
     true of what was measured.
@@ -65,7 +65,7 @@ def _experiment(
 
 
 def _near_best(by_value: ByValue, *, within: float = 1.0) -> list[Any]:
-    """The values whose accuracy is within so many points of the best, in increasing order."""
+    """Return the values whose accuracy is within so many points of the best, in increasing order."""
     top = max(by_value.values())
     return sorted(value for value, mean in by_value.items() if mean >= top - within)
 
@@ -94,7 +94,7 @@ def _best(dataset: str, by_value: ByValue) -> str:
 
 
 def _lambdas(plan: Plan, _dataset: str) -> tuple[float, ...]:
-    """The paper's search grid, and beyond it to both sides until something breaks."""
+    """Return the paper's search grid, and beyond it to both sides until something breaks."""
     return (1e-4, 1e-3, 1e-2) if plan.quick else (1e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 1e-1)
 
 

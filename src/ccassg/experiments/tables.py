@@ -17,12 +17,12 @@ COST_NOTE = (
 
 
 def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:
-    """Test accuracies in percent, one per record."""
+    """Return the test accuracies in percent, one per record."""
     return [100 * record["result"]["test_accuracy"][split] for record in records]
 
 
 def accuracy_cell(done: list[Record], *, digits: int = 1) -> str:
-    """Mean and standard deviation of the test accuracy."""
+    """Return the mean and standard deviation of the test accuracy."""
     return mean_std(accuracies(done), digits=digits)
 
 
@@ -43,7 +43,7 @@ def rows_by_dataset(
     datasets: Sequence[str],
     cell: Callable[[list[Record]], str] = accuracy_cell,
 ) -> list[dict[str, Any]]:
-    """A row per name, a column per dataset, from the cells (name, dataset); names without any cell are left out.
+    """Return a row per name, a column per dataset, from the cells (name, dataset); names without any cell are left out.
 
     ``key`` is the title of the column of names, which ``names`` translates; ``cell`` says what is shown of a cell's records.
     """
@@ -61,7 +61,7 @@ def in_titles(published: Table, names: Mapping[str, str]) -> Table:
 
 
 def count_note(counts: Iterable[int], what: str = "Mean and standard deviation") -> str:
-    """How many runs an entry stands for, and what of them it shows."""
+    """Return how many runs an entry stands for, and what of them it shows."""
     some = [int(count) for count in counts if count]
     if min(some) == max(some):
         return "One run per entry." if some[0] == 1 else f"{what} over {some[0]} runs."
@@ -69,7 +69,7 @@ def count_note(counts: Iterable[int], what: str = "Mean and standard deviation")
 
 
 def verdict(statement: str, holds: Mapping[str, bool | str]) -> str:
-    """A sentence on a statement of the paper: on which datasets it is confirmed, on which contradicted, or another word.
+    """Return a sentence on a statement of the paper: on which datasets it is confirmed or contradicted.
 
     Empty if there is no dataset to judge it on.
     """
@@ -82,7 +82,7 @@ def verdict(statement: str, holds: Mapping[str, bool | str]) -> str:
 
 
 def paragraphs(*parts: str) -> str:
-    """The parts that are not empty, one below the other."""
+    """Return the parts that are not empty, one below the other."""
     return "\n\n".join(part for part in parts if part)
 
 

@@ -69,7 +69,7 @@ def train_only(run: Run, data: Dataset) -> Result:
 
 
 def picture_correlations(run: Run, data: Dataset) -> Result:
-    """The absolute correlations of evenly spaced columns, of an embedding or of the features, and measures of all columns."""
+    """Return the absolute correlations of evenly spaced columns of an embedding, and measures of all columns."""
     z = make_model(run).fit_transform(data.graph)
     found = diagnose(z)
     shown = np.unique(np.linspace(0, z.shape[1] - 1, run["n_columns"]).round().astype(int))
@@ -90,7 +90,7 @@ TASKS: dict[str, Callable[[Run, Any], Result]] = {
 
 
 def make_model(run: Run) -> Any:
-    """The system that a run names, not yet trained."""
+    """Return the system that a run names, not yet trained."""
     return make(run["method"], **run["settings"], random_state=run["seed"])
 
 

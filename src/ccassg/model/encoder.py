@@ -115,11 +115,11 @@ class Encoder(nn.Module):
         self.towers = nn.ModuleList(towers)
 
     def __iter__(self) -> Iterator[Tower]:
-        """The towers, in the order of their columns."""
+        """Go through the towers, in the order of their columns."""
         return iter(self.towers)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
-        """Number of towers."""
+        """Count the towers."""
         return len(self.towers)
 
     @property

@@ -24,7 +24,7 @@ class PReLU(nn.PReLU):
     """PyTorch's, with one slope, whose own backward pass takes longer than all else in a layer on a CPU."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Elementwise."""
+        """Apply it elementwise."""
         y: Tensor = _Leak.apply(x, self.weight)
         return y
 

@@ -99,7 +99,7 @@ class BatchViews:
         self.aggregate_first = isinstance(self.features, Tensor) and self.dims[0] <= self.dims[1]
 
     def __call__(self, step: int) -> StepInputs:
-        """Features, views and number of nodes in the loss at ``step``."""
+        """Return features, views and number of nodes in the loss at ``step``."""
         settings = self.settings
         size = min(settings.batch_nodes, self.graph.n_nodes)
         nodes = batch_of(self.graph.n_nodes, size, seed=settings.seed, step=step)[self.shard :: self.n_shards]
@@ -107,7 +107,7 @@ class BatchViews:
         return features, step_views(settings, self.dims[0], step, layers, self.device), size
 
     def _layers(self, nodes: Tensor, step: int) -> tuple[FirstProduct | SeparateProducts, list[Layers]]:
-        """What the first layer takes in, and every layer's aggregation in each view."""
+        """Return what the first layer takes in, and every layer's aggregation in each view."""
         if not self.propagate:
             return self._product(nodes), [[None] * (len(self.dims) - 1)] * 2
         fields = [self._field(nodes, step, v) for v in (0, 1)]
@@ -123,7 +123,7 @@ class BatchViews:
         return self._product(union), [[*map(self._with_transpose, layers)] for layers, _ in fields]
 
     def _field(self, nodes: Tensor, step: int, v: int) -> tuple[list[CSR], Tensor]:
-        """Every layer's aggregation, the last one into ``nodes``; and the nodes whose features the first one takes."""
+        """Return every layer's aggregation, the last into ``nodes``, and the nodes whose features the first takes."""
         layers: list[CSR] = []
         for _ in self.dims[1:]:
             a, nodes = self._aggregation(nodes, step, v)
@@ -131,7 +131,7 @@ class BatchViews:
         return layers[::-1], nodes
 
     def _aggregation(self, nodes: Tensor, step: int, v: int) -> tuple[CSR, Tensor]:
-        """One layer's aggregation into ``nodes``, and the nodes of its columns, in increasing order."""
+        """Return one layer's aggregation into ``nodes``, and the nodes of its columns, in increasing order."""
         rows = sparse.select_rows(self.received, nodes)
         owner = sparse.row_ids(rows)
         senders = rows.indices.long()
@@ -159,7 +159,7 @@ class BatchViews:
         return CSR(a.indptr.to(torch.int32), a.indices.to(torch.int32), values, a.shape), columns
 
     def _thin_out(self, kept: Tensor, numbers: Tensor, owner: Tensor, n: int, v: int) -> Tensor:
-        """Of the kept edges of each node about ``max_neighbors``, by the draw that kept them: the higher, the sooner."""
+        """Keep about ``max_neighbors`` edges of each node, by the draw that kept them: the higher, the sooner."""
         counts = torch.bincount(owner[kept], minlength=n).double()
         share = (self.settings.max_neighbors / counts).clamp_(max=1) * (1 - self.settings.edge_drop_rate[v])
         # Uniform on 64-bit integers: the top `share` of them is at or above this.
@@ -167,7 +167,7 @@ class BatchViews:
         return kept & ((numbers >= bar[owner]) | (counts <= self.settings.max_neighbors)[owner])
 
     def _sent(self, nodes: Tensor, step: int, v: int) -> Tensor:
-        """What each node sends in a view, its self-loop included, shape (len(nodes),); in pieces, as only sums are needed.
+        """Return what each node sends in a view, its self-loop included, (len(nodes),); in pieces, to save memory.
 
         To count it, the edges of the outermost nodes are read, far more than the batch aggregates over. Where
         ``max_neighbors`` asks for an estimate anyway, the expected number takes its place.

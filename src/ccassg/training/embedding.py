@@ -130,7 +130,7 @@ class _Aggregation:
 
 
 def _degrees(rows: CSR, *, weighted: bool) -> Tensor:
-    """Sum of the weights of every row, and 1 for its self-loop, shape (n,)."""
+    """Return the sum of the weights of every row, and 1 for its self-loop, shape (n,)."""
     if not weighted:
         return (rows.indptr.diff() + 1).float()
     sums = torch.ones(rows.shape[0])

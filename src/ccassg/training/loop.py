@@ -105,7 +105,7 @@ def is_flat(loss: Sequence[float]) -> bool:
 def _prepare(
     tower: Tower, graph: Graph, settings: Settings, ranks: distributed.Ranks | None
 ) -> tuple[Callable[[int], StepInputs], ExactStep, RunningMoments | None]:
-    """Where a step's views come from, and what computes it: the whole graph, batches of it, or this process' part."""
+    """Return what makes a step's views and what computes it: for the whole graph, batches, or this process' part."""
     objective, total = settings.objective, distributed.no_sharing if ranks is None else ranks.total
     if settings.batch_nodes:
         shard, n_shards = (0, 1) if ranks is None else (ranks.rank, ranks.size)

@@ -133,7 +133,7 @@ def first_product(features: Tensor | CSR) -> FirstProduct:
 def _column_groups(
     keeps: tuple[Tensor | None, Tensor | None], n_columns: int, device: torch.device
 ) -> tuple[Tensor, list[Tensor]] | None:
-    """Per column: 3 kept by both views, 1 or 2 by one, 0 by none; and the columns of groups 3, 1, 2."""
+    """Return per column: 3 kept by both views, 1 or 2 by one, 0 by none; and the columns of groups 3, 1, 2."""
     if keeps[0] is None and keeps[1] is None:
         return None
     code = torch.zeros(n_columns, dtype=torch.uint8, device=device)

@@ -42,12 +42,12 @@ class ShardViews:
         self.features = first_product(take_rows(feature_tensor(graph, "cpu"), nodes).to(self.device))
 
     def __call__(self, step: int) -> StepInputs:
-        """Features, views and number of nodes in the loss, over all ranks, at ``step``."""
+        """Return features, views and number of nodes in the loss, over all ranks, at ``step``."""
         layers = [self._layers(step, v) for v in (0, 1)]
         return self.features, step_views(self.settings, self.n_features, step, layers, self.device), self.n_nodes
 
     def _layers(self, step: int, v: int) -> Layers:
-        """Each layer's aggregation in a view, with its transpose."""
+        """Return each layer's aggregation in a view, with its transpose."""
         if self.edges is None or self.exchange is None:
             return [None] * self.n_layers
         rate, everywhere = self.settings.edge_drop_rate[v], self.exchange.everywhere
@@ -97,7 +97,7 @@ def make_shard(
 
 
 def _by_part(nodes: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
-    """The different nodes of other parts, ordered by part and number, and how many there are of each part."""
+    """Return the different nodes of other parts, ordered by part and number, and how many there are of each part."""
     foreign = nodes.unique()
     foreign = foreign[part_of[foreign] != ranks.rank]
     order = part_of[foreign].argsort(stable=True)

@@ -139,7 +139,7 @@ class ExactStep:
         return _Tape(h, unit, scale)
 
     def _centred(self, mine: ViewBuffers, view: StepView, h: Tensor, n_total: int) -> tuple[Tensor, Tensor]:
-        """What the head sees: the last hidden layer (or first product), aggregated, less its column means."""
+        """Return what the head sees: the last hidden layer (or first product), aggregated, less its column means."""
         aggregation = view.layers[-1]
         if aggregation is None:
             mean = self.total(h.sum(0)).div_(n_total)
@@ -154,7 +154,7 @@ class ExactStep:
         return sparse.multiply(a, h, out, lambda block, _, centred: torch.sub(block, mean, out=centred)), mean
 
     def _backward(self, mine: ViewBuffers, view: StepView, tapes: list[_Tape], g: Tensor, n_total: int) -> Tensor:
-        """From the gradient at the head's input to that at the first product X W."""
+        """Go from the gradient at the head's input to that at the first product X W."""
         tower = self.tower
         last = len(tower.weights) - 1
         if last == 0:
@@ -227,7 +227,7 @@ def _adder(bias: Tensor, *, relu: bool) -> sparse.Epilogue:
 
 
 def _relu_backward(g: Tensor, h: Tensor, out: Tensor) -> Tensor:
-    """The gradient ``g`` where the relu's output ``h`` is above zero, zero elsewhere, in one pass; ``out`` may be ``g``."""
+    """Return ``g`` where the relu's output ``h`` is above zero, zero elsewhere; ``out`` may be ``g``."""
     torch.ops.aten.threshold_backward.grad_input(g, h, 0, grad_input=out)
     return out
 

@@ -33,7 +33,7 @@ class Views:
         self.edges = self._edges(graph) if tower.propagate else None
 
     def __call__(self, step: int) -> StepInputs:
-        """Features, views and number of nodes in the loss at ``step``."""
+        """Return features, views and number of nodes in the loss at ``step``."""
         settings, n = self.settings, self.graph.n_nodes
         features: FirstProduct | SeparateProducts = self.features
         edges = (self.edges, self.edges)
@@ -51,7 +51,7 @@ class Views:
         return features, step_views(settings, self.graph.n_features, step, layers, self.device), n
 
     def _layers(self, step: int, v: int, edges: TwoWayEdges | None, nodes: Tensor | None) -> Layers:
-        """Each layer's aggregation in a view, with its transpose."""
+        """Return each layer's aggregation in a view, with its transpose."""
         if edges is None:
             return [None] * self.n_layers
         a, a_t = edges.drop(self.settings.edge_drop_rate[v], seed=self.settings.seed, step=step, view=v)

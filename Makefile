@@ -23,7 +23,7 @@ docs: $(VENV)/.installed-dev
 
 soak: $(VENV)/.installed-dev
 	@echo "Running the trust harnesses in full; about half an hour of one core ..."
-	@CCASSG_SOAK=1 CCASSG_FUZZ_FILES=3000 $(BIN)/python -m pytest tests/trust tests/io/test_io_fuzz.py tests/report/test_page.py
+	@CCASSG_SOAK=1 CCASSG_FUZZ_FILES=3000 $(BIN)/python -m pytest tests/trust tests/io/test_fuzz.py tests/report/test_page.py
 	@$(BIN)/python tests/trust/table.py
 
 help:

@@ -196,3 +196,11 @@ def test_methods_page_names_every_method():
 
     text = (PROJECT / "docs/guide/methods.md").read_text()
     assert [name for name in METHODS if f"`{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", ["Makefile", "SECURITY.md", "CONTRIBUTING.md", "README.md", *PAGES])
+def test_files_of_the_repository_that_a_page_names_are_there(page):
+    named = re.findall(
+        r"\b(?:tests|studies|examples|results)/[\w/.-]+\.(?:py|json|jsonl|md)\b", (PROJECT / page).read_text()
+    )
+    assert [name for name in named if "DATASET" not in name and not (PROJECT / name).exists()] == []

@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parents[2]
 RESULTS = PROJECT / "results" / "trust.json"
 FIGURES: dict[str, dict] = {}
 # Harnesses that live beside what they test; how many files one test of theirs tries.
-ELSEWHERE = {"tests/io/test_io_fuzz.py": "damaged tables", "tests/report/test_page.py": "hostile page"}
+ELSEWHERE = {"tests/io/test_fuzz.py": "damaged tables", "tests/report/test_page.py": "hostile page"}
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ with atheris.instrument_imports(include=["ccassg"]):
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "io")]
 import fuzz  # noqa: E402
-from test_io_fuzz import EDGES, FEATURES  # noqa: E402
+from test_fuzz import EDGES, FEATURES  # noqa: E402
 
 FOLDER = Path(tempfile.mkdtemp(prefix="ccassg-fuzz-"))
 (FOLDER / "model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")

@@ -46,7 +46,7 @@ def test_a_full_run_records_the_harnesses_that_live_elsewhere(tmp_path):
     for name in ("conftest.py", "chores.py", "nursery.py"):
         shutil.copy(here / name, tmp_path / "tests" / "trust" / name)
     (tmp_path / "tests" / "trust" / "test_here.py").write_text("def test_here(figure):\n    figure('soak', fits=2)\n")
-    (tmp_path / "tests" / "io" / "test_io_fuzz.py").write_text("def test_a():\n    pass\n\n\ndef test_b():\n    pass\n")
+    (tmp_path / "tests" / "io" / "test_fuzz.py").write_text("def test_a():\n    pass\n\n\ndef test_b():\n    pass\n")
     environment = os.environ | {"CCASSG_SOAK": "1", "CCASSG_FUZZ_FILES": "70"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/trust", "tests/io"]
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)

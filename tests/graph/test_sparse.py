@@ -36,8 +36,7 @@ def test_multiply_equals_dense(a, width):
     torch.testing.assert_close(sparse.multiply(a, b), a.to_dense() @ b)
 
 
-def test_multiply_in_blocks_into_a_buffer_with_an_epilogue(monkeypatch):
-    monkeypatch.setattr(sparse, "BLOCK_ROWS", 3)
+def test_multiply_in_blocks_into_a_buffer_with_an_epilogue():
     a, b = random_csr(n=10), torch.ones(5, 2, dtype=torch.float64)
     out = torch.full((10, 2), 7.0, dtype=torch.float64)
     seen = []
@@ -46,7 +45,7 @@ def test_multiply_in_blocks_into_a_buffer_with_an_epilogue(monkeypatch):
         seen.append((rows.start, rows.stop))
         torch.add(block, torch.arange(rows.start, rows.stop).unsqueeze(1), out=out)
 
-    result = sparse.multiply(a, b, out, add_row_number)
+    result = sparse.multiply(a, b, out, add_row_number, block_rows=3)
     assert result is out
     assert seen == [(0, 3), (3, 6), (6, 9), (9, 10)]
     torch.testing.assert_close(out, a.to_dense() @ b + torch.arange(10, dtype=torch.float64).unsqueeze(1))

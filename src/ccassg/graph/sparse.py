@@ -73,7 +73,9 @@ def row_ids(a: CSR) -> Tensor:
     return torch.repeat_interleave(rows, a.indptr.diff().long(), output_size=a.nnz)
 
 
-def multiply(a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None = None) -> Tensor:
+def multiply(
+    a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None = None, *, block_rows: int = BLOCK_ROWS
+) -> Tensor:
     """Multiply sparse times dense, (n, m) x (m, d) -> (n, d), written into ``out`` if given.
 
     PyTorch's embedding bag is this product (each row sums weighted rows of a table); on a CPU it is up to
@@ -85,7 +87,7 @@ def multiply(a: CSR, b: Tensor, out: Tensor | None = None, then: Epilogue | None
         out = b.new_empty(n_rows, b.shape[1])
     if n_rows == 0:
         return out
-    block = BLOCK_ROWS if b.device.type == "cpu" else n_rows
+    block = block_rows if b.device.type == "cpu" else n_rows
     bounds = a.indptr[torch.arange(0, n_rows + block, block).clamp_(max=n_rows)].tolist()
     for start, first, last in zip(range(0, n_rows, block), bounds[:-1], bounds[1:], strict=True):
         stop = min(start + block, n_rows)

@@ -23,6 +23,11 @@ def fake_record(run):
     }
 
 
+def scored(*accuracies):
+    """Records that hold no more than a test accuracy in percent each."""
+    return [{"result": {"test_accuracy": [accuracy / 100]}} for accuracy in accuracies]
+
+
 def _result(run, rng):
     if run["task"] == "collapse":
         measures = {"final_loss": -1.0, "spread": 1.0, "absolute_correlation": 0.1, "effective_rank": 1.5}

@@ -234,19 +234,6 @@ def test_one_class(name: str, small: Dataset) -> None:
     assert (quick(name).fit(small.graph, y).predict(small.graph) == 5).all()
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_labels_at_the_door(name: str, small: Dataset) -> None:
-    model, n = quick(name), small.graph.n_nodes
-    with pytest.raises(ValueError, match="label at least one"):
-        model.fit(small.graph, np.full(n, -1))
-    with pytest.raises(ValueError, match=rf"shape \({n},\)"):
-        model.fit(small.graph, np.zeros(n - 1, int))
-    with pytest.raises(ValueError, match="must be integers"):
-        model.fit(small.graph, np.zeros(n))
-    with pytest.raises(ValueError, match="without a label"):
-        model.fit(small.graph, known(small), validation=np.flatnonzero(known(small) < 0)[:3])
-
-
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in {"deepwalk", "label-propagation"}])
 def test_features_are_asked_for(name: str, small: Dataset) -> None:
     bare = as_graph(small.graph.adjacency())

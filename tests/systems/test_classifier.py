@@ -6,11 +6,10 @@ import torch
 from torch import nn
 
 from ccassg.datasets import stochastic_block_graph
-from ccassg.graph import Dataset, as_graph
+from ccassg.graph import Dataset
 from ccassg.graph.sparse import from_scipy
 from ccassg.systems import make
 from ccassg.systems.classifier import SparseLinear, TwoLayers, torch_csr
-from ccassg.systems.label_propagation import LabelPropagation
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +37,6 @@ def test_validation_is_not_trained_on_but_chooses(data: Dataset) -> None:
     assert val_accuracy(wrong) < misled  # training on them would be worse still
 
 
-def test_classes_keep_their_names(data: Dataset) -> None:
-    names = np.array([3, 10, 42])
-    y = np.where(np.arange(200) < 100, names[data.y], -1)
-    model = make("gcn", n_steps=30, random_state=0).fit(data.graph, y)
-    assert model.classes_.tolist() == [3, 10, 42]
-    assert set(model.predict(data.graph)) <= {3, 10, 42}
-
-
 def test_dropout_of_sparse_features() -> None:
     graph = stochastic_block_graph(60, 2, 4.0, n_features=30, sparse_features=True).graph
     module = TwoLayers(nn.Linear(30, 4), nn.Linear(4, 2), nn.ReLU(), 0.5)
@@ -58,13 +49,6 @@ def test_dropout_of_sparse_features() -> None:
     assert torch.allclose(values[kept], 2 * x.values()[kept])
     assert 0.4 < kept.double().mean() < 0.6
     assert module.eval()._drop(x) is x
-
-
-def test_labels_spread_along_a_path() -> None:
-    # 0 - 1 - 2   3 - 4   5: the first component knows class 7, the second class 9, the last node nothing.
-    graph = as_graph(np.array([[0, 1, 3], [1, 2, 4]]), n_nodes=6)
-    model = LabelPropagation(n_hops=10, alpha=0.9).fit(graph, np.array([7, -1, 7, -1, 9, -1]))
-    assert model.predict(graph).tolist() == [7, 7, 7, 9, 9, 7]
 
 
 @pytest.mark.parametrize("bias", [False, True])

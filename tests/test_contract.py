@@ -295,20 +295,6 @@ def test_unknown_names() -> None:
         make("dgi", temperature=1.0)
 
 
-def test_table_1_of_the_paper() -> None:
-    """Target, MI estimator, projector or predictor, asymmetric, negative examples, space."""
-    paper = {
-        "dgi": ("N-G", True, False, False, True, "O(N)"),
-        "mvgrl": ("N-G", True, False, True, True, "O(N)"),
-        "grace": ("N-N", False, True, False, True, "O(N^2)"),
-        "gca-degree": ("N-N", False, True, False, True, "O(N^2)"),
-        "bgrl": ("N-N", False, True, True, False, "O(N)"),
-    }
-    columns = ("target", "mi_estimator", "projector", "asymmetric", "negatives", "space")
-    for name, row in paper.items():
-        assert tuple(getattr(get_class(name), column) for column in columns) == row
-
-
 def test_optional_libraries_stay_out() -> None:
     code = (
         "import sys, ccassg, ccassg.systems; "

@@ -30,7 +30,6 @@ def test_parameters_and_clone():
     model = CCASSG.preset("cora", random_state=3)
     assert clone(model).get_params() == model.get_params()
     assert model.set_params(decorrelation=0.5).decorrelation == 0.5
-    assert set(PRESETS) == {"cora", "citeseer", "pubmed", "computers", "photo", "cs", "physics"}
     for name in PRESETS:
         CCASSG.preset(name)
     with pytest.raises(ValueError, match="no preset 'corra'; there are cora, citeseer"):

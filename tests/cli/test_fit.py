@@ -1,4 +1,4 @@
-"""From files to embeddings, as a new user would: fit, embed, evaluate, similar, report."""
+"""From files to embeddings, as a new user would: fit and embed."""
 
 import dataclasses
 import json
@@ -11,43 +11,7 @@ from ccassg import CCASSG
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.graphs import read_graph
 
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """Two communities of string ids, with features and labels, as CSV."""
-    folder = tmp_path_factory.mktemp("files")
-    rng = np.random.default_rng(0)
-    group = np.arange(60) % 2
-    edges = [(i, j) for i in range(60) for j in range(i) if rng.random() < (0.2 if group[i] == group[j] else 0.02)]
-    (folder / "edges.csv").write_text("source,target\n" + "".join(f"n{i},n{j}\n" for i, j in edges))
-    rows = [
-        f"n{i},{x[0]:.4f},{x[1]:.4f},{x[2]:.4f},{'red' if group[i] else 'blue'}\n"
-        for i in range(60)
-        for x in [rng.normal(size=3) + group[i]]
-    ]
-    (folder / "nodes.csv").write_text("id,a,b,c,label\n" + "".join(rows))
-    return folder
-
-
 QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
-
-
-@pytest.fixture(scope="module")
-def model(files, tmp_path_factory):
-    import sys
-
-    from ccassg.cli import main
-
-    folder = tmp_path_factory.mktemp("model") / "m"
-    arguments = ["ccassg", "fit", files / "edges.csv", "--features", files / "nodes.csv", "-o", folder, *QUICK]
-    before, sys.argv = sys.argv, [str(argument) for argument in arguments]
-    try:
-        with pytest.raises(SystemExit) as stop:
-            main()
-    finally:
-        sys.argv = before
-    assert not stop.value.code
-    return folder
 
 
 def test_fit_writes_the_users_ids_in_the_users_order(model):
@@ -251,12 +215,6 @@ def test_a_forged_scaling_is_refused(program, uneven, tmp_path):
     assert not (tmp_path / "z.parquet").exists()
 
 
-def test_a_dataset_is_not_scaled(program, tmp_path):
-    code, _, err = program("fit", "cora", "--scale", "-o", tmp_path / "m")
-    assert code == 2
-    assert "leave --scale out" in err
-
-
 HEAD, ROWS = "id,year,share,kind", ("x,2030,1,red", "y,2040,2,blue", "z,1990,0,red")
 TABLES = {
     "the same columns": (HEAD, ROWS, None),
@@ -333,54 +291,6 @@ def test_features_made_from_another_graph_are_told_of(program, files, tmp_path):
         assert [str(warning.message) for warning in caught] == [sentence] * is_other
 
 
-def test_evaluate_with_and_without_labels(program, model, files, tmp_path):
-    code, out, _ = program("evaluate", model, "--seeds", 2, "--json", tmp_path / "e.json")
-    assert code == 0
-    assert "linear probe" in out
-    assert "NMI" in out
-    result = json.loads((tmp_path / "e.json").read_text())
-    assert len(result["probe"]["accuracies"]) == 2
-    code, out, _ = program("evaluate", model / "embedding.parquet")
-    assert code == 0
-    assert "no labels were given" in out
-    code, with_file, _ = program("evaluate", model / "embedding.parquet", "--labels", files / "nodes.csv", "--seeds", 2)
-    assert code == 0
-    assert "linear probe" in with_file
-
-
-def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path):
-    nodes = tmp_path / "nodes.csv"
-    nodes.write_text((files / "nodes.csv").read_text().replace(",label", ",team", 1))
-    code, out, _ = program("fit", files / "edges.csv", "--features", nodes, "-o", tmp_path / "m", *QUICK)
-    assert code == 0
-    assert "took the values of 'team' (2) as features" in out
-    judging = ("--labels", nodes, "--label-column", "team", "--seeds", 1)
-    code, out, _ = program("evaluate", tmp_path / "m", *judging)
-    assert code == 0
-    assert "warning: 'team' was a feature of this model" in out
-    again = ("fit", files / "edges.csv", "--features", nodes, "--label-column", "team", "-o", tmp_path / "n", *QUICK)
-    assert program(*again)[0] == 0
-    assert "was a feature" not in program("evaluate", tmp_path / "n", *judging)[1]
-
-
-def test_similar(program, model):
-    code, out, _ = program("similar", model, "n7", "-k", 3)
-    assert code == 0
-    assert len(out.strip().splitlines()) == 4
-    assert "red" in out or "blue" in out
-    code, _, err = program("similar", model, "nobody")
-    assert code == 2
-    assert "no node 'nobody'; ids look like n0, n1, n2" in err
-
-
-def test_report(program, model, tmp_path):
-    code, out, _ = program("report", model, "-o", tmp_path / "page.html", "--seeds", 1)
-    assert code == 0, out
-    text = (tmp_path / "page.html").read_text()
-    assert "n59" in text
-    assert text.lower().startswith("<!doctype html>")
-
-
 def test_another_method(program, files, tmp_path):
     code, out, err = program(
         "fit", files / "edges.csv", "-f", files / "nodes.csv", "-o", tmp_path / "m", "--method", "propagated-features"
@@ -426,11 +336,7 @@ BAD = [
     (("fit", "cora", "-o", "m", "--preset", "corra"), "no preset"),
     (("fit", "cora"), "Missing option"),
     (("embed", "nothing", "cora", "-o", "z.csv"), "holds no model"),
-    (("evaluate", "nothing"), "nothing: there is no such file or folder"),
-    (("evaluate", "nothing.parquet"), "nothing.parquet: there is no such file or folder"),
-    (("similar", "nothing", "p7"), "there is no such file or folder"),
     (("fit", "cora", "-o", "m", "--device", "gpu"), "device 'gpu' cannot be used"),
-    (("report", "nothing"), "holds no run"),
     (("bench", "--datasets", "mars"), "no dataset 'mars'"),
     (("dance",), "No such command 'dance'"),
 ]

@@ -59,3 +59,11 @@ def test_card_is_complete_without_files(name):
     assert len(card.class_names) == card.n_classes == TABLE[name][3]
     assert round(100 * card.feature_density, 1) == TABLE[name][4]
     assert set(card.probe) == {"learning_rate", "weight_decay"}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_linear_evaluation_is_the_papers(name):
+    """Appendix, "Details of hyper-parameters": learning rate and weight decay of the probe."""
+    rate = 5e-3 if name in ("cs", "physics") else 1e-2
+    decay = 1e-2 if name == "citeseer" else 1e-4
+    assert CARDS[name].probe == {"learning_rate": rate, "weight_decay": decay}

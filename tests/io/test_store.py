@@ -11,25 +11,11 @@ import scipy.sparse as sp
 
 from ccassg import Dataset, as_graph
 from ccassg.graph.scaling import Scaling
-from ccassg.io import store, storewriter
+from ccassg.io import store
 from ccassg.io.store import MANIFEST, is_store, manifest_hash, open_store, part_bounds
-from ccassg.io.storewriter import StoreWriter, write_store
+from ccassg.io.storewriter import write_store
 
-N, F = 60, 7
-
-
-@pytest.fixture(params=["dense", "sparse", "weighted directed", "bare"])
-def graph(request):
-    rng = np.random.default_rng(0)
-    pattern = sp.random(N, N, density=0.08, random_state=1, format="csr")
-    features = rng.normal(size=(N, F)).astype(np.float32)
-    if request.param == "dense":
-        return as_graph(pattern.astype(bool), features, node_ids=[f"node {i}" for i in range(N)])
-    if request.param == "sparse":
-        return as_graph(pattern.astype(bool), sp.csr_array(np.where(features > 0.5, features, 0)))
-    if request.param == "weighted directed":
-        return as_graph(pattern, features, directed=True, node_ids=np.arange(N) * 10)
-    return as_graph(pattern.astype(bool))
+N = 60
 
 
 def same_features(one, other):
@@ -71,23 +57,6 @@ def test_round_trip(graph, tmp_path):
     write_store(tmp_path / "again", opened)
     for file in (tmp_path / "s").iterdir():
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
-
-
-@pytest.mark.parametrize("chunk", [64, 2**24])
-def test_parts_are_ranges_and_the_graph_stays_the_same(graph, tmp_path, monkeypatch, chunk):
-    monkeypatch.setattr(storewriter, "CHUNK_BYTES", chunk)
-    parts = np.random.default_rng(2).integers(0, 4, N)
-    write_store(tmp_path / "s", Dataset(graph, np.arange(N)), parts=parts)
-    opened = open_store(tmp_path / "s")
-    order = opened.y  # the labels were the old numbers
-    assert np.array_equal(parts[order], np.repeat(np.arange(4), np.diff(part_bounds(tmp_path / "s"))))
-    assert np.array_equal(opened.graph.node_ids, graph.node_ids[order])
-    expected = graph.adjacency()[order][:, order]
-    assert (opened.graph.adjacency() != expected).nnz == 0
-    rows = np.split(opened.graph.indices, opened.graph.indptr[1:-1])
-    assert all((np.diff(row) > 0).all() for row in rows)
-    if graph.features is not None:
-        assert same_features(opened.graph.features, graph.features[order])
 
 
 def test_opening_maps_and_does_not_read(graph, tmp_path, monkeypatch):
@@ -256,29 +225,3 @@ def test_pickles_are_never_loaded(small):
     rewrite(small, arrays=manifest["arrays"])
     with pytest.raises(ValueError, match="not an array that can be mapped"):
         open_store(small, verify=False)
-
-
-def test_what_is_there_stays_unless_it_is_a_store_to_overwrite(small, tmp_path):
-    graph = as_graph(np.array([[0], [1]]), np.ones((2, 3)))
-    with pytest.raises(ValueError, match="exists already; pass `overwrite=True`"):
-        write_store(small, graph)
-    write_store(small, graph, overwrite=True)
-    assert open_store(small).graph.n_nodes == 2
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("do not delete")
-    with pytest.raises(ValueError, match="exists already; choose another name"):
-        write_store(tmp_path / "mine", graph, overwrite=True)
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "do not delete"
-    with pytest.raises(ValueError, match="does not exist; make it first"):
-        write_store(tmp_path / "no" / "s", graph)
-
-
-def test_a_failed_write_leaves_nothing(tmp_path):
-    graph = as_graph(np.array([[0], [1]]), np.ones((2, 3)), node_ids=[(1, 2), (3, 4)])
-    with pytest.raises(ValueError, match="strings or all be integers"):
-        write_store(tmp_path / "s", graph)
-    with pytest.raises(ValueError, match="2 integers, one per node"):
-        write_store(tmp_path / "s", Dataset(as_graph(np.array([[0], [1]])), np.zeros(3)))
-    with pytest.raises(ValueError, match="announced with 5 rows"), StoreWriter(tmp_path / "s") as writer:
-        writer.add_pieces("labels", np.int64, (5,), iter([np.zeros(3)]))
-    assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,6 @@ from ccassg.model import augment
 from ccassg.model.algorithm import Algorithm1, cca_ssg
 from ccassg.model.encoder import Tower
 from ccassg.model.loss import Objective, cca_ssg_loss
-from ccassg.training import head
 from ccassg.training.products import SeparateProducts, first_product
 from ccassg.training.step import ExactStep, StepView
 from ccassg.training.views import TwoWayEdges, needed_rows
@@ -152,20 +151,6 @@ def test_views_with_features_of_their_own(graph):
     outputs = [expected(x, a, keep_columns=c) for x, (a, c) in zip((x1, x2), plain, strict=True)]
     cca_ssg_loss(*outputs, Objective(1e-2)).loss.backward()
     assert_same_gradients(encoder, expected, 1e-9)
-
-
-def test_both_formulations_of_the_head_agree(graph):
-    grads = []
-    assert head.GRAM_FROM * 50 > N
-    # Moments that are smoothed, here by nothing, always go through the Grams.
-    for smooth in (None, lambda moments: moments):
-        tower = Tower((F, 60, 50), propagate=True, batch_norm=False, seed=1).double()
-        fast, _ = make_views(graph, 2, True, 0.2, torch.float64)
-        step = ExactStep(tower, Objective(1e-2), smooth=smooth)
-        step(first_product(sparse.from_scipy(graph.features, torch.float64)), fast, N)
-        grads.append([p.grad.clone() for p in tower.parameters()])
-    for one, other in zip(*grads, strict=True):
-        torch.testing.assert_close(one, other)
 
 
 def test_dead_units_and_constant_outputs_have_finite_gradients(graph):

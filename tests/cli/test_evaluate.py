@@ -1,0 +1,162 @@
+"""`ccassg evaluate`, `ccassg similar` and `ccassg report`: on a model, and on embeddings whose scores are known."""
+
+import json
+
+import pytest
+
+QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
+
+
+def test_evaluate_with_and_without_labels(program, model, files, tmp_path):
+    code, out, _ = program("evaluate", model, "--seeds", 2, "--json", tmp_path / "e.json")
+    assert code == 0
+    assert "linear probe" in out
+    assert "NMI" in out
+    result = json.loads((tmp_path / "e.json").read_text())
+    assert len(result["probe"]["accuracies"]) == 2
+    code, out, _ = program("evaluate", model / "embedding.parquet")
+    assert code == 0
+    assert "no labels were given" in out
+    code, with_file, _ = program("evaluate", model / "embedding.parquet", "--labels", files / "nodes.csv", "--seeds", 2)
+    assert code == 0
+    assert "linear probe" in with_file
+
+
+def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text((files / "nodes.csv").read_text().replace(",label", ",team", 1))
+    code, out, _ = program("fit", files / "edges.csv", "--features", nodes, "-o", tmp_path / "m", *QUICK)
+    assert code == 0
+    assert "took the values of 'team' (2) as features" in out
+    judging = ("--labels", nodes, "--label-column", "team", "--seeds", 1)
+    code, out, _ = program("evaluate", tmp_path / "m", *judging)
+    assert code == 0
+    assert "warning: 'team' was a feature of this model" in out
+    again = ("fit", files / "edges.csv", "--features", nodes, "--label-column", "team", "-o", tmp_path / "n", *QUICK)
+    assert program(*again)[0] == 0
+    assert "was a feature" not in program("evaluate", tmp_path / "n", *judging)[1]
+
+
+def test_similar(program, model):
+    code, out, _ = program("similar", model, "n7", "-k", 3)
+    assert code == 0
+    assert len(out.strip().splitlines()) == 4
+    assert "red" in out or "blue" in out
+    code, _, err = program("similar", model, "nobody")
+    assert code == 2
+    assert "no node 'nobody'; ids look like n0, n1, n2" in err
+
+
+def test_report(program, model, tmp_path):
+    code, out, _ = program("report", model, "-o", tmp_path / "page.html", "--seeds", 1)
+    assert code == 0, out
+    text = (tmp_path / "page.html").read_text()
+    assert "n59" in text
+    assert text.lower().startswith("<!doctype html>")
+
+
+@pytest.fixture
+def corners(write):
+    """Four hundred nodes at the two ends of one axis and of another, labelled by the end: an embedding file and a label file."""
+    ends = {"east": (1, 0), "west": (-1, 0), "north": (0, 1), "south": (0, -1)}
+    rows = [(f"{end[0]}{i}", *at, end) for i in range(100) for end, at in ends.items()]
+    z = write("z.csv", "id,x,y\n" + "".join(f"{name},{x},{y}\n" for name, x, y, _ in rows))
+    return z, write("labels.csv", "id,end\n" + "".join(f"{name},{end}\n" for name, _, _, end in rows))
+
+
+def test_scores_that_are_known(program, corners, tmp_path):
+    """Both axes have the same variance and do not correlate; every end is a cluster of one class."""
+    z, labels = corners
+    judging = ("--labels", labels, "--label-column", "end", "--seeds", 3, "--json", tmp_path / "e.json")
+    code, out, err = program("evaluate", z, *judging)
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0] == "400 nodes x 2 dimensions"
+    assert lines[1].split() == ["effective", "rank", "2.0", "of", "2"]
+    assert lines[2].split()[:3] == ["mean", "|correlation|", "0.000"]
+    assert "linear probe            100.00 ± 0.00 % over 3 splits" in lines
+    assert "macro F1                100.00 %" in lines
+    assert "k-means                 NMI 1.000, ARI 1.000" in lines
+    assert "10 nearest neighbours   100.00 %" in lines
+    result = json.loads((tmp_path / "e.json").read_text())
+    assert result["probe"]["accuracies"] == [1, 1, 1]
+    assert result["diagnostics"]["effective_rank"] == pytest.approx(2)
+
+
+def test_without_labels_nothing_is_scored(program, corners):
+    code, out, _ = program("evaluate", corners[0])
+    assert code == 0
+    assert out.splitlines()[-1] == "no labels were given (--labels), so nothing was scored against them"
+    assert "probe" not in out
+
+
+def test_a_collapsed_embedding_is_warned_of(program, write):
+    z = write("z.csv", "id,x,y\n" + "".join(f"n{i},{i},{2 * i}\n" for i in range(20)))
+    code, out, _ = program("evaluate", z)
+    assert code == 0
+    assert "effective rank          1.0 of 2" in out
+    assert "mean |correlation|      1.000" in out
+    assert "warning: " in out
+
+
+LINE = "id,x,y\na,1,0\nb,4,3\nc,0,2\nd,-2,0\n"
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("cosine", [("b", 0.8), ("c", 0.0), ("d", -1.0)]),
+        ("dot", [("b", 4.0), ("c", 0.0), ("d", -2.0)]),
+    ],
+)
+def test_similar_by_hand(program, write, tmp_path, metric, expected):
+    code, out, err = program(
+        "similar", write("z.csv", LINE), "a", "-k", 99, "--metric", metric, "--json", tmp_path / "s.json"
+    )
+    assert code == 0, err
+    rows = json.loads((tmp_path / "s.json").read_text())
+    assert [(row["id"], row[metric]) for row in rows] == expected
+    table = [line.split() for line in out.strip().splitlines()]
+    assert table[0] == ["id", metric]
+    assert [(name, float(score)) for name, score in table[1:]] == expected
+
+
+def test_similar_shows_labels_where_there_are_any(program, write, tmp_path):
+    z, labels = write("z.csv", LINE), write("labels.csv", "id,label\na,red\nb,red\nc,[bold]\nd,red\n")
+    code, out, err = program("similar", z, "a", "-k", 2, "--labels", labels, "--json", tmp_path / "s.json")
+    assert code == 0, err
+    assert [row["label"] for row in json.loads((tmp_path / "s.json").read_text())] == ["red", "[bold]"]
+    assert "[bold]" in out  # as it is, no markup
+
+
+def test_another_metric_is_refused(program, write):
+    code, _, err = program("similar", write("z.csv", LINE), "a", "--metric", "taxi")
+    assert code == 2
+    assert "taxi" in err
+    assert "Traceback" not in err
+
+
+BAD = [
+    (("evaluate", "nothing"), "nothing: there is no such file or folder"),
+    (("evaluate", "nothing.parquet"), "nothing.parquet: there is no such file or folder"),
+    (("similar", "nothing", "p7"), "there is no such file or folder"),
+    (("report", "nothing"), "holds no run"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_is_one_sentence_and_exit_code_2(program, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = program(*arguments)
+    assert code == 2
+    assert message in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_a_report_needs_a_run_and_not_only_embeddings(program, model, tmp_path):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "embedding.parquet").write_bytes((model / "embedding.parquet").read_bytes())
+    code, _, err = program("report", tmp_path / "m", "-o", tmp_path / "page.html")
+    assert code == 2
+    assert "holds no run" in err
+    assert not (tmp_path / "page.html").exists()

@@ -1,0 +1,147 @@
+"""Features and ids at the door: brought to one form, or refused with the way out."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from ccassg.graph.checks import check_features, check_ids, mapped, require_finite
+
+ROWS = [[1, 0, 2], [0, 0, 3]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ROWS,
+        np.array(ROWS, dtype=np.int8),
+        np.asfortranarray(np.array(ROWS, dtype=float)),
+        np.array(ROWS, dtype=">f8"),
+        torch.tensor(ROWS, dtype=torch.float64, requires_grad=True),
+        torch.tensor(ROWS).to_sparse(),
+    ],
+    ids=["list", "int8", "columns first", "big-endian", "tensor", "sparse tensor"],
+)
+def test_dense_features_become_rows_of_32_bit_floats(given):
+    made = check_features(given, 2)
+    assert type(made) is np.ndarray
+    assert made.dtype == np.dtype("=f4")
+    assert made.flags.c_contiguous
+    assert made.tolist() == ROWS
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array", "lil_array"])
+def test_sparse_features_stay_sparse(kind):
+    made = check_features(getattr(sp, kind)(np.array(ROWS)), 2)
+    assert isinstance(made, sp.csr_array)
+    assert made.dtype == np.float32
+    assert made.toarray().tolist() == ROWS
+
+
+def test_truth_values_are_numbers():
+    assert check_features(np.array([[True, False]])).tolist() == [[1, 0]]
+
+
+def test_features_in_the_right_form_are_not_copied():
+    given = np.ones((3, 2), np.float32)
+    assert check_features(given) is given
+
+
+def test_a_users_sparse_matrix_is_not_changed():
+    """Entry (0, 1) is there twice; the sum is made in a copy."""
+    x = sp.csr_array((np.ones(3, np.float32), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    made = check_features(x)
+    assert x.nnz == 3
+    assert x.data.tolist() == [1, 1, 1]
+    assert made.nnz == 2
+    assert made.toarray().tolist() == [[0, 2], [1, 0]]
+
+
+HUGE = sp.csr_array(np.array([[0, 1e300], [1, 0]]))
+BAD_FEATURES = {
+    "ragged": ([[1, 2], [3]], "features cannot be read as an array: "),
+    "one dimension": (np.ones(3), "features must have two dimensions (nodes, features), got shape (3,)"),
+    "three dimensions": (np.ones((3, 1, 1)), "features must have two dimensions (nodes, features), got shape (3, 1, 1)"),
+    "a number": (5, "features must have two dimensions (nodes, features), got shape ()"),
+    "no column": (np.ones((3, 0)), "features must have at least one column, got shape (3, 0); leave them out instead"),
+    "too few rows": (np.ones((2, 2)), "features has 2 rows, but the graph has 3 nodes; give one row each"),
+    "text": (np.array([["a"], ["b"], ["c"]]), "features must be numeric, got dtype <U1; encode text and categories first"),
+    "objects": (np.array([[1], [2], [None]]), "features must be numeric, got dtype object; encode"),
+    "complex": (np.ones((3, 1), complex), "features must be numeric, got dtype complex128; encode"),
+    "not numbers": (np.full((3, 2), np.nan), "features must be finite 32-bit numbers, got 6 that are not (NaN, infinite or beyond 3e38; the first at (0, 0)); impute, drop or rescale them"),
+    "one infinity": (np.array([[1, 2], [3, -np.inf], [4, 5]]), "got 1 that are not (NaN, infinite or beyond 3e38; the first at (1, 1))"),
+    "beyond 32 bits": (np.full((3, 2), 1e300), "got 6 that are not (NaN, infinite or beyond 3e38"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_FEATURES)
+@pytest.mark.filterwarnings("error")
+def test_bad_features_are_refused(case):
+    given, sentence = BAD_FEATURES[case]
+    with pytest.raises(ValueError, match=r"^features ") as caught:
+        check_features(given, 3)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_sparse_features_beyond_32_bits_are_refused():
+    with pytest.raises(ValueError, match=r"features must be finite 32-bit numbers, got 1 that are not .* at \(0,\)\)"):
+        check_features(HUGE)
+
+
+def test_numbers_whose_sum_is_not_finite_are_fine():
+    """The sum is a quick look only: where it overflows, every number is looked at."""
+    large = np.full((2, 2), 3e38, np.float32)
+    with np.errstate(over="ignore"):
+        require_finite("weights", large)
+        large[1, 0] = np.nan
+        with pytest.raises(ValueError, match=r"^weights must be finite .* got 1 .* the first at \(1, 0\)"):
+            require_finite("weights", large)
+    require_finite("weights", np.empty(0))
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [(["a", "bc"], "U"), ([3, np.int64(1)], "i"), (["1", 1], "O"), ([(1, 2), (3, 4)], "O"), ([1.5, 2.5], "O")],
+)
+def test_ids_keep_their_kind(given, kind):
+    made = check_ids(given, 2)
+    assert made.dtype.kind == kind
+    assert made.tolist() == given
+
+
+def test_ids_may_come_one_by_one_and_an_array_is_kept():
+    assert check_ids((name for name in "ba"), 2).tolist() == ["b", "a"]
+    given = np.array(["x", "y"])
+    assert check_ids(given, 2) is given
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["a", "a", "b"], "node_ids must all be different, 'a' occurs more than once"),
+        ([7, 8, 8], "node_ids must all be different, 8 occurs more than once"),
+        (["1", 1, "1"], "node_ids must all be different, '1' occurs more than once"),
+        (["a"], "node_ids has 1 entries, but the graph has 3 nodes; give one each"),
+        (np.array([["a"], ["b"], ["c"]]), "node_ids has 3 entries, but the graph has 3 nodes; give one each"),
+    ],
+)
+def test_bad_ids_are_refused(given, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        check_ids(given, 3)
+
+
+def test_what_lies_in_a_file_is_known_through_views(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((4, 3), np.float32))
+    file = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert mapped(file) is file
+    for view in (np.asarray(file), np.asarray(file)[1:, :2].T):
+        assert type(view) is np.ndarray
+        assert np.shares_memory(mapped(view), file)
+    indices, indptr = np.tile([0, 1, 2], 4), np.array([0, 3, 6, 9, 12])
+    sparse = sp.csr_array((np.asarray(file).ravel(), indices, indptr), shape=(4, 3))
+    assert np.shares_memory(mapped(sparse), file)
+    assert mapped(np.array(file)) is None
+    assert mapped(sp.csr_array(np.eye(2))) is None

@@ -140,6 +140,8 @@ BAD = [
     (lambda: as_graph(np.zeros((2, 0), int)), "empty"),
     (lambda: as_graph(sp.csr_array((0, 0))), "empty"),
     (lambda: as_graph(PATH, need_features=True), "no features and this method needs them"),
+    (lambda: as_graph(PATH, np.full((3, 2), np.nan)), "features must be finite"),
+    (lambda: as_graph(PATH, node_ids=["a", "a", "b"]), "'a' occurs more than once"),
     (lambda: as_graph(PATH, node_ids=["a"]), "names node 1|1 entries"),
     (lambda: as_graph(PATH, np.eye(3), n_nodes=4), "n_nodes is 4"),
     (lambda: as_graph(np.ones((3, 3))), "csr_array"),

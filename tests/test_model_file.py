@@ -10,42 +10,25 @@ import numpy as np
 import pytest
 
 from ccassg import CCASSG
-from ccassg.datasets import stochastic_block_graph
 from ccassg.graph import Graph
 from ccassg.systems import load, make
 from ccassg.systems.grace import GRACE
+from saved_models import change, save_grace, save_ours, small_graph
 
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    return stochastic_block_graph(30, 2, 4.0, n_features=6).graph
+    return small_graph()
 
 
 @pytest.fixture
-def folder(tmp_path: Path, graph: Graph) -> Path:
-    """A saved GRACE."""
-    model = make("grace", hidden_dim=8, embedding_dim=4, n_steps=2, edge_drop_rate=(0.1, 0.2), random_state=5)
-    model.fit(graph).save(tmp_path)
-    return tmp_path
+def folder(tmp_path: Path) -> Path:
+    return save_grace(tmp_path)
 
 
 @pytest.fixture
-def ours(tmp_path: Path, graph: Graph) -> Path:
-    """A saved CCA-SSG."""
-    settings = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
-    CCASSG(encoder="gcn", **settings).fit(graph).save(tmp_path / "ours")
-    return tmp_path / "ours"
-
-
-def change(folder: Path, *path: Any, to: Any) -> None:
-    """Write a config that says something else in one place."""
-    file = folder / "config.json"
-    config = json.loads(file.read_text())
-    place = config
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = to
-    file.write_text(json.dumps(config))
+def ours(tmp_path: Path) -> Path:
+    return save_ours(tmp_path / "ours")
 
 
 def test_parameters_come_back_as_they_were(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,44 +13,27 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from ccassg import CCASSG, Dataset, as_graph
-from ccassg.datasets import stochastic_block_graph
 from ccassg.graph import Graph
 from ccassg.graph.scaling import Scaling
 from ccassg.system import System, seeded, with_weights
 from ccassg.systems import get_class, load, make
 from ccassg.systems.dgi import DGI
+from saved_models import change, save_grace, save_ours, small_graph
 
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    return stochastic_block_graph(30, 2, 4.0, n_features=6).graph
+    return small_graph()
 
 
 @pytest.fixture
-def folder(tmp_path: Path, graph: Graph) -> Path:
-    """A saved GRACE."""
-    model = make("grace", hidden_dim=8, embedding_dim=4, n_steps=2, edge_drop_rate=(0.1, 0.2), random_state=5)
-    model.fit(graph).save(tmp_path)
-    return tmp_path
+def folder(tmp_path: Path) -> Path:
+    return save_grace(tmp_path)
 
 
 @pytest.fixture
-def ours(tmp_path: Path, graph: Graph) -> Path:
-    """A saved CCA-SSG."""
-    settings = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
-    CCASSG(encoder="gcn", **settings).fit(graph).save(tmp_path / "ours")
-    return tmp_path / "ours"
-
-
-def change(folder: Path, *path: Any, to: Any) -> None:
-    """Write a config that says something else in one place."""
-    file = folder / "config.json"
-    config = json.loads(file.read_text())
-    place = config
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = to
-    file.write_text(json.dumps(config))
+def ours(tmp_path: Path) -> Path:
+    return save_ours(tmp_path / "ours")
 
 
 def test_table_1_of_the_paper() -> None:

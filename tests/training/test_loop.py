@@ -8,34 +8,15 @@ import torch
 from ccassg import CCASSG, as_graph
 from ccassg.datasets import stochastic_block_graph
 from ccassg.model.encoder import Encoder, gcn, mlp
-from ccassg.model.loss import Objective
 from ccassg.training.embedding import embed
 from ccassg.training.loop import is_flat, train
-from ccassg.training.settings import NonFiniteLossError, Settings
-
-N, F = 80, 20
+from ccassg.training.settings import NonFiniteLossError
+from short_runs import F, N, same_weights, settings, sparse_graph
 
 
 @pytest.fixture(scope="module")
 def graph():
-    adjacency = sp.random(N, N, density=0.06, random_state=0)
-    return as_graph(adjacency, sp.random(N, F, density=0.3, random_state=1, format="csr"))
-
-
-def settings(**changes):
-    base = {
-        "n_steps": 8,
-        "learning_rate": 1e-2,
-        "weight_decay": 0.0,
-        "objective": Objective(1e-3),
-        "edge_drop_rate": (0.3, 0.3),
-        "feature_mask_rate": (0.2, 0.2),
-    }
-    return Settings(**(base | changes))
-
-
-def same_weights(one, other):
-    return all(torch.equal(p, q) for p, q in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+    return sparse_graph()
 
 
 def test_the_loss_falls(graph):

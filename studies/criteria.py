@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from ccassg.defaults.agreement import agreement
 from ccassg.evaluate.diagnostics import diagnose, uniformity
 from ccassg.evaluate.neighbours import unit_rows
 from ccassg.graph import Array, Graph
@@ -16,6 +15,7 @@ from ccassg.model import augment
 from ccassg.model.encoder import Encoder
 from ccassg.training.embedding import embed
 from ccassg.training.rows import feature_tensor
+from studies.agreement import agreement
 
 # Name: 1 if higher is meant to be better, -1 if lower.
 CRITERIA: dict[str, int] = {

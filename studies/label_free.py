@@ -77,7 +77,6 @@ def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
     split = data.split(**run["splits"][0])
     model = CCASSG(**run["settings"], n_steps=max(run["steps"]), random_state=run["seed"])
     settings, encoder = model.prepare(data.graph)
-    (tower,) = encoder
     found: list[dict[str, Any]] = []
 
     def on_step(step: int, losses: dict[str, float], total: int) -> None:
@@ -96,7 +95,7 @@ def judge_along_training(run: Run, data: Dataset) -> dict[str, Any]:
         )
         encoder.train()  # measuring has put it into evaluation mode
 
-    history = loop.train(tower, data.graph, settings, on_step=on_step)
+    history = loop.train(encoder, data.graph, settings, on_step=on_step)
     return {"measured": found, "loss": [round(value, 5) for value in history["loss"]]}
 
 

@@ -27,14 +27,14 @@ def main(folder: Path, n_steps: int) -> None:
         ranks = distributed.active()
         graph = open_store(folder / "store").graph
         settings = PRESETS["cora"] | {"hidden_dim": WIDTH, "embedding_dim": WIDTH}
-        run, (tower,) = CCASSG(**settings, random_state=0).prepare(graph)
+        run, encoder = CCASSG(**settings, random_state=0).prepare(graph)
         if ranks is None:
-            views: Callable[[int], Any] = Views(graph, tower, run)
-            compute = ExactStep(tower, run.objective)
+            views: Callable[[int], Any] = Views(graph, encoder, run)
+            compute = ExactStep(encoder, run.objective)
         else:
-            views = shard = ShardViews(graph, tower, run, ranks)
-            compute = ExactStep(tower, run.objective, total=ranks.total, exchange=shard.exchange)
-        optimizer = torch.optim.Adam(tower.parameters(), lr=run.learning_rate, fused=True)
+            views = shard = ShardViews(graph, encoder, run, ranks)
+            compute = ExactStep(encoder, run.objective, total=ranks.total, exchange=shard.exchange)
+        optimizer = torch.optim.Adam(encoder.parameters(), lr=run.learning_rate, fused=True)
         before, started = 0 if ranks is None else ranks.n_bytes, time.perf_counter()
         losses = []
         for step in range(n_steps):

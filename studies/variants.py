@@ -29,7 +29,7 @@ class OtherStart(CCASSG):
         """As `CCASSG.prepare`, with the weights drawn anew."""
         settings, encoder = super().prepare(graph)
         generator = torch.Generator().manual_seed(settings.seed)
-        for weight in (weight for tower in encoder for weight in tower.weights):
+        for weight in encoder.weights:
             if self.start == "he":
                 torch.nn.init.kaiming_uniform_(weight.data.T, nonlinearity="relu", generator=generator)
             else:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ccassg.experiments.records import key_of, pack
 from studies.criteria import CRITERIA
+from studies.default_settings import CONTESTANTS
 
 
 def fake_record(run):
@@ -43,10 +44,14 @@ def _result(run, rng):
                 for step in run["steps"]
             ]
         }
-    if run["task"] == "default-settings":
-        return {"accuracy": {name: float(rng.random()) for name in ("default", "raw features", "A^2 X")}}
+    if run["task"] == "default-contestant":
+        return {"probes": _probes(rng)}
+    if run["task"] == "default-synthetic":
+        return {"probes": {name: _probes(rng) for name in CONTESTANTS}}
+    if run["task"] == "default-new-nodes":
+        return {"test_accuracy": {"default, with edges": float(rng.random())}}
     if run["task"] == "default-cost":
-        return {"fit_seconds": {"default": [2.0, 2.1], "plain": [1.5, 1.6]}}
+        return {"fit_seconds": {"default": [2.0, 2.1], "preset": [1.5, 1.6]}}
     if run["task"] == "memory-growth":
         return {"memory_bytes": 1000 * run["n_nodes"], "fit_seconds": 1.0}
     if run["task"] == "label-free":
@@ -70,3 +75,7 @@ def _measured(run, rng):
         }
         for n in run["steps"]
     ]
+
+
+def _probes(rng):
+    return {name: {"test": float(rng.random()), "val": float(rng.random())} for name in ("paper's", "convex")}

@@ -61,10 +61,10 @@ def user_folder(tmp_path, monkeypatch):
     write_graph(tmp_path, "new-", 30, rng)
     choose = choice.choose
 
-    def small(graph, parameters):
-        chosen, reasons, weights = choose(graph, parameters)
+    def small(graph, parameters, named):
+        chosen, reasons = choose(graph, parameters, named)
         limits = {"n_steps": 2, "hidden_dim": 16, "embedding_dim": 16}
-        return chosen | {name: min(chosen[name], limit) for name, limit in limits.items()}, reasons, weights
+        return chosen | {name: min(chosen[name], limit) for name, limit in limits.items() if chosen[name]}, reasons
 
     monkeypatch.setattr(choice, "choose", small)
     monkeypatch.chdir(tmp_path)

@@ -50,9 +50,9 @@ def test_paper_parameter_count_on_cora(dataset):
     assert CCASSG.preset("cora", n_steps=0).fit(dataset("cora").graph).n_parameters_ == 996_864  # paper: 997K
 
 
-@pytest.mark.parametrize("encoder", ["gcn", "mlp"])
-def test_save_and_load_give_the_same_bits(data, tmp_path, encoder):
-    model = CCASSG(encoder=encoder, edge_drop_rate=(0.1, 0.2), **SMALL).fit(data.graph)
+@pytest.mark.parametrize("given", [{"encoder": "gcn"} | SMALL, {"encoder": "mlp"} | SMALL, {"random_state": 0}])
+def test_save_and_load_give_the_same_bits(data, tmp_path, given):
+    model = CCASSG(**given).fit(data.graph)
     model.save(tmp_path / "model")
     again = CCASSG.load(tmp_path / "model")
     assert np.array_equal(again.transform(data.graph), model.transform(data.graph))
@@ -93,14 +93,35 @@ def test_pipeline_on_plain_features():
     assert pipeline.fit(x, y).score(x, y) > 0.6
 
 
-def test_defaults_never_exceed_what_the_data_can_fill():
+@pytest.mark.parametrize("given", [{}, {"n_steps": 1}])
+def test_defaults_never_exceed_what_the_data_can_fill(given):
     rng = np.random.default_rng(0)
     for n, f in ((10, 50), (50, 3), (4, 1), (2000, 700)):
         graph = as_graph(np.array([[0], [1]]), rng.normal(size=(n, f)))
-        model = CCASSG(n_steps=1, random_state=0).fit(graph)
-        widths = [tower.dims[-1] for tower in model.encoder_]
-        assert model.transform(graph).shape[1] == sum(widths)
-        assert 1 <= min(widths) <= max(widths) <= min(512, f, max(1, n // 2))
+        model = CCASSG(random_state=0, **given).fit(graph)
+        width = model.transform(graph).shape[1]
+        assert width == model.settings_["embedding_dim"]
+        most = min(f, max(1, n // 2))
+        assert width == min(512, most) if given else width == 5 * min(128, most) + 4 * min(256, most)
+
+
+def test_nothing_named_trains_nothing_and_a_setting_of_training_does(data):
+    model = CCASSG(random_state=0).fit(data)
+    assert model.settings_["encoder"] == "canonical"
+    assert model.n_parameters_ == 0
+    assert model.history_ == {"loss": [], "invariance": [], "decorrelation": []}
+    assert any(reason.startswith("weight of neighbours = 1") for reason in model.reasons_)
+    assert CCASSG(learning_rate=0.01, n_steps=1).fit(data).settings_["encoder"] == "gcn"
+    assert CCASSG(second_view="neighbour", n_steps=1).fit(data).settings_["encoder"] == "mlp"
+
+
+def test_new_nodes_without_edges_are_embedded_by_their_own_features(data):
+    model = CCASSG(random_state=0).fit(data.graph)
+    alone = as_graph(sp.csr_array((90, 90)), data.graph.features)
+    z, own = model.transform(data.graph), model.transform(alone)
+    assert own.shape == z.shape
+    n_own = 3 * 12  # the parts of no hop: own, principal and neighbour directions of twelve features
+    np.testing.assert_allclose(own[:, :n_own], z[:, :n_own], atol=1e-5)
 
 
 HARD = {
@@ -138,8 +159,11 @@ def test_hard_cases_are_finite(case, encoder, n_layers):
         ({"hidden_dim": 2.5}, "hidden_dim"),
         ({"decorrelation": float("nan")}, "decorrelation must be a finite number"),
         ({"learning_rate": -1}, "learning_rate"),
-        ({"encoder": "transformer"}, "encoder must be 'auto', 'gcn', 'mlp' or 'joined', got 'transformer'"),
+        ({"encoder": "transformer"}, "encoder must be 'auto', 'canonical', 'gcn' or 'mlp', got 'transformer'"),
         ({"loss_nodes": 1}, "loss_nodes"),
+        ({"second_view": "friend"}, "second_view must be 'node' or 'neighbour', got 'friend'"),
+        ({"encoder": "gcn", "second_view": "neighbour"}, "goes with encoder='mlp'"),
+        ({"encoder": "canonical", "embedding_dim": 0}, "embedding_dim must be an integer, at least 1, got 0"),
         ({"random_state": -3}, "random_state"),
         ({"device": "gpu"}, r"device 'gpu' cannot be used \(.*\); cpu always can"),
         ({"device": 3.5}, "device 3.5 cannot be used"),
@@ -150,6 +174,18 @@ def test_impossible_settings_are_named(data, change, message):
         CCASSG(**(SMALL | change)).fit(data.graph)
 
 
+@pytest.mark.parametrize("case", HARD)
+def test_hard_cases_of_the_default_are_finite(case):
+    x, density = HARD[case]
+    graph = as_graph(sp.random(len(x), len(x), density=density, random_state=0), x)
+    z = CCASSG(random_state=0).fit_transform(graph)
+    assert np.isfinite(z).all()
+    if case in ("huge scale", "tiny scale"):
+        scaled = graph.with_features(x / np.abs(x).max())
+        again = CCASSG(random_state=0).fit_transform(scaled)
+        np.testing.assert_allclose(again @ again.T, z @ z.T, atol=1e-3)
+
+
 def test_one_node_and_no_features_are_refused():
     with pytest.raises(ValueError, match="at least 2 nodes"):
         CCASSG().fit(as_graph(sp.csr_array((1, 1)), np.ones((1, 3))))
@@ -157,8 +193,9 @@ def test_one_node_and_no_features_are_refused():
         CCASSG().fit(as_graph(np.array([[0], [1]])))
 
 
-def test_embeddings_separate_planted_classes(data):
-    model = CCASSG(n_steps=40, random_state=0)
+@pytest.mark.parametrize("given", [{}, {"n_steps": 40}, {"encoder": "mlp", "second_view": "neighbour"}])
+def test_embeddings_separate_planted_classes(data, given):
+    model = CCASSG(random_state=0, **given)
     z = model.fit_transform(data.graph)
     split = data.split(0)
     score = (

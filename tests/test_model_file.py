@@ -41,7 +41,7 @@ def test_parameters_come_back_as_they_were(folder: Path) -> None:
 def test_nothing_in_it_is_a_pickle(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
     config = json.loads((folder / "config.json").read_text())
-    assert config["format"] == 3
+    assert config["format"] == 4
     assert config["method"] == "GRACE"
     assert config["features"] == {"n_features": 6, "names": None, "scaling": None, "edges": None}
     assert {"parameters", "state", "history", "fit_seconds", "versions", "weights_sha256"} < config.keys()
@@ -60,9 +60,9 @@ def test_the_card_says_what_it_is_for(name: str, use: str, graph: Graph, tmp_pat
 
 def test_earlier_formats_are_to_be_fitted_again(folder: Path, ours: Path) -> None:
     for model in (folder, ours):
-        for earlier in (1, 2, 99, None, [3]):
+        for earlier in (1, 2, 3, 99, None, [4]):
             change(model, "format", to=earlier)
-            with pytest.raises(ValueError, match=r"has format .*, and this version reads 3; fit the model again"):
+            with pytest.raises(ValueError, match=r"has format .*, and this version reads 4; fit the model again"):
                 load(model)
 
 
@@ -100,22 +100,35 @@ def test_depths_that_nobody_builds(name: str, parameter: str, graph: Graph, tmp_
         ("dims", [6, -8, 4]),
         ("dims", "wide"),
         ("batch_norm", True),
-        ("extra_hops", 10**6),
-        ("extra_hops", None),
     ],
 )
 def test_shapes_that_the_encoder_does_not_have(ours: Path, key: str, value: Any) -> None:
-    change(ours, "state", "towers", 0, key, to=value)
+    change(ours, "state", "encoder", key, to=value)
     with pytest.raises(ValueError, match="do not fit its config"):
         CCASSG.load(ours)
 
 
-@pytest.mark.parametrize("n_towers", [0, 2, 10_000])
-def test_an_encoder_of_more_or_fewer_towers(ours: Path, n_towers: int) -> None:
-    tower = json.loads((ours / "config.json").read_text())["state"]["towers"][0]
-    change(ours, "state", "towers", to=[tower] * n_towers)
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("widths", [5, 5]),
+        ("widths", [5, 5, -5]),
+        ("widths", [5, 5, 10**12]),
+        ("widths", None),
+        ("hops", []),
+        ("hops", [1, 2]),
+        ("hops", [0, 2, 1]),
+        ("hops", [0, 10**6]),
+        ("n_features", 7),
+        ("n_features", -1),
+    ],
+)
+def test_shapes_that_canonical_directions_do_not_have(graph: Graph, tmp_path: Path, key: str, value: Any) -> None:
+    CCASSG(random_state=0).fit(graph).save(tmp_path)
+    CCASSG.load(tmp_path)
+    change(tmp_path, "state", "encoder", key, to=value)
     with pytest.raises(ValueError, match="do not fit its config"):
-        CCASSG.load(ours)
+        CCASSG.load(tmp_path)
 
 
 @pytest.mark.parametrize("place", ["parameters", "state", "history", "features", "fit_seconds"])

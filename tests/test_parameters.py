@@ -11,7 +11,7 @@ from ccassg import parameters
 from ccassg.systems import METHODS, get_class
 
 # Not numbers, or checked where they are used.
-OTHERS = {"encoder", "early_stopping", "drop_both_directions", "augmentations", "random_state", "device", "activation", "centrality", "add_features", "temperature"}  # fmt: skip
+OTHERS = {"encoder", "second_view", "early_stopping", "drop_both_directions", "augmentations", "random_state", "device", "activation", "centrality", "add_features", "temperature"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", METHODS)

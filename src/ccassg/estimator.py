@@ -13,13 +13,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
 from ccassg import parameters
-from ccassg.defaults import choice, towers
+from ccassg.defaults import canonical, choice
 from ccassg.graph import Dataset, FeatureSpace, Graph
-from ccassg.model.encoder import Encoder, Tower
+from ccassg.model.canonical import Canonical
+from ccassg.model.encoder import Encoder, gcn, mlp
+from ccassg.model.loss import Terms
 from ccassg.model.presets import FAST, PRESETS
+from ccassg.parameters import MAX_HOPS, MAX_LAYERS
 from ccassg.system import System, with_weights
 from ccassg.training.embedding import embed, embed_blocks
-from ccassg.training.settings import Augmentation, OnStep, Settings
+from ccassg.training.loop import train
+from ccassg.training.settings import Augmentation, History, OnStep, Settings
 
 Auto = Literal["auto"]
 Rate = float | tuple[float, float]
@@ -33,21 +37,21 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
 
         L = -trace(Z1' Z2) + lambda (||Z1' Z1 - I||^2 + ||Z2' Z2 - I||^2)
 
-    Whatever is "auto" is chosen from the graph when fitting, without labels; ``settings_`` says what and why.
+    With nothing named, the encoder is linear, the second view of a node is one of its neighbours, and the best weights are
+    computed instead of trained (`ccassg.model.canonical`). Name a setting of training, or an encoder, for the paper's method.
+    Whatever is "auto" is chosen from the graph when fitting, without labels; ``settings_`` says what, ``reasons_`` why.
 
     Parameters
     ----------
-    encoder : {"auto", "gcn", "mlp", "joined"}
-        Graph convolutions; or an MLP that sees only a node's own features; or both, trained one after the other and set side
-        by side with the features, own and averaged, so that a linear probe can use either.
+    encoder : {"auto", "canonical", "gcn", "mlp"}
+        Canonical directions, of a node's own features and of its neighbours, without training; or, trained as in the paper, graph
+        convolutions or an MLP that sees only a node's own features. "auto" is canonical unless a setting of training is named.
     n_layers : int or "auto"
-        Layers of the encoder; with one, its width is the embedding's.
+        Layers of a trained encoder; with one, its width is the embedding's.
     hidden_dim, embedding_dim : int or "auto"
         Widths of the hidden layers and of the embedding. Automatic ones never exceed what the data can fill.
-    own_share : float or "auto"
-        In a joined encoder, the weight of the own features, from 0 (the MLP is left out) to 1 (the GCN is).
-    n_hops : int or "auto"
-        In a joined encoder, the hops that features are averaged over linearly; the GCN's output is averaged over as many.
+    second_view : {"node", "neighbour"}
+        What an MLP compares a node with: itself, as in the paper, or one of its neighbours, another at every step.
     decorrelation : float or "auto"
         The trade-off lambda (of the appendix's form of the loss, as every published value).
     edge_drop_rate, feature_mask_rate : float or "auto", or a pair of floats, one per view
@@ -78,10 +82,10 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
 
     Attributes
     ----------
-    encoder_ : Encoder
-        The trained encoder.
+    encoder_ : Encoder or Canonical
+        What embeds.
     history_ : dict of lists
-        ``loss``, ``invariance`` and ``decorrelation`` of every step, summed over the parts of a joined encoder.
+        ``loss``, ``invariance`` and ``decorrelation`` of every step; empty where nothing is trained.
     settings_ : dict
         The value in effect of every parameter; ``reasons_`` says why the automatic ones were chosen.
     n_parameters_ : int
@@ -117,12 +121,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         "learning_rate", "weight_decay", "drop_both_directions", "loss_nodes", "invariance",
     )  # fmt: skip
 
-    encoder: Literal["auto", "gcn", "mlp", "joined"] = "auto"
+    encoder: Literal["auto", "canonical", "gcn", "mlp"] = "auto"
     n_layers: int | Auto = "auto"
     hidden_dim: int | Auto = "auto"
     embedding_dim: int | Auto = "auto"
-    own_share: float | Auto = "auto"
-    n_hops: int | Auto = "auto"
+    second_view: Literal["node", "neighbour"] = "node"
     decorrelation: float | Auto = "auto"
     edge_drop_rate: Rate | Auto = "auto"
     feature_mask_rate: Rate | Auto = "auto"
@@ -177,10 +180,16 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         """
         graph = self._input(X, reset=True)
         start = time.perf_counter()
-        settings, encoder = self.prepare(graph)
-        path = None if checkpoint is None else Path(checkpoint)
-        saving: dict[str, Any] = {"checkpoint_path": path, "checkpoint_every": checkpoint_every}
-        history = towers.train_towers(encoder, graph, settings, self._tower_weights, on_step=on_step, **saving)
+        self._choose(graph)
+        encoder: Encoder | Canonical
+        history: History = {name: [] for name in Terms._fields}
+        if self.settings_["encoder"] == "canonical":
+            encoder = self._solve(graph)
+        else:
+            settings, encoder = self.prepare(graph)
+            path = None if checkpoint is None else Path(checkpoint)
+            saving: dict[str, Any] = {"checkpoint_path": path, "checkpoint_every": checkpoint_every}
+            history = train(encoder, graph, settings, on_step=on_step, **saving)
         self.fit_seconds_ = time.perf_counter() - start
         self.encoder_ = encoder
         self.history_ = history
@@ -188,15 +197,35 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
 
     def prepare(self, graph: Graph) -> tuple[Settings, Encoder]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
-        self.seed_ = parameters.seed_of(self.random_state)
-        device = parameters.device_of(self.device)
-        chosen, self.reasons_, self._tower_weights = choice.choose(graph, self.get_params(deep=False))
-        settings = parameters.settings(chosen, graph, self.seed_)
-        self.settings_ = chosen | {"random_state": self.seed_}
+        chosen = self._choose(graph)
+        settings = parameters.settings(chosen, self.seed_)
         hidden = [chosen["hidden_dim"]] * (chosen["n_layers"] - 1)
-        width, n_hops = chosen["embedding_dim"], int(chosen["n_hops"])
-        encoder = towers.build(graph.n_features, hidden, width, self._tower_weights, n_hops=n_hops, seed=self.seed_)
-        return settings, encoder.to(device)
+        make = gcn if chosen["encoder"] == "gcn" else mlp
+        encoder = make((graph.n_features, *hidden, chosen["embedding_dim"]), seed=self.seed_)
+        return settings, encoder.to(parameters.device_of(self.device))
+
+    def _choose(self, graph: Graph) -> dict[str, Any]:
+        """Return the value of every setting on a graph; ValueError where there is no choice."""
+        self.seed_ = parameters.seed_of(self.random_state)
+        given, usual = self.get_params(deep=False), type(self)().get_params(deep=False)
+        named = [name for name in given if given[name] is not usual[name] and given[name] != usual[name]]
+        chosen, self.reasons_ = choice.choose(graph, given, named)
+        if chosen["encoder"] not in ("canonical", "gcn", "mlp"):
+            raise ValueError(f"encoder must be 'auto', 'canonical', 'gcn' or 'mlp', got {chosen['encoder']!r}")
+        if graph.n_nodes < 2:
+            raise ValueError(f"training needs at least 2 nodes, got {graph.n_nodes} (n_samples = {graph.n_nodes})")
+        self.settings_ = chosen | {"random_state": self.seed_}
+        return chosen
+
+    def _solve(self, graph: Graph) -> Canonical:
+        """Return the canonical encoder, and say what neighbours were found to be worth."""
+        parameters.check({"embedding_dim": self.settings_["embedding_dim"]})
+        widths = canonical.widths_of(graph, None if self.embedding_dim == "auto" else int(self.embedding_dim))
+        encoder, correlation = canonical.fit(graph, widths, seed=self.seed_, device=parameters.device_of(self.device))
+        if graph.n_edges:
+            found = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
+            self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {found}")
+        return encoder
 
     def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
@@ -223,7 +252,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         return model
 
     @property
-    def _network(self) -> Encoder:
+    def _network(self) -> Encoder | Canonical:
         return self.encoder_
 
     @property
@@ -246,13 +275,13 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     def _state(self) -> dict[str, Any]:
         settings = {name: value for name, value in self.settings_.items() if name != "augmentations"}
         settings["device"] = str(settings["device"])
-        return {"settings": settings, "reasons": self.reasons_, "towers": [_shape(tower) for tower in self.encoder_]}
+        return {"settings": settings, "reasons": self.reasons_, "encoder": _shape(self.encoder_)}
 
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         self.settings_ = dict(state["settings"])
         self.reasons_ = [str(reason) for reason in state["reasons"]]
-        self.encoder_ = with_weights(lambda: Encoder([_of_shape(shape) for shape in state["towers"]]), tensors)
-        if {tower.dims[0] for tower in self.encoder_} != {self.n_features_in_}:
+        self.encoder_ = with_weights(lambda: _of_shape(state["encoder"]), tensors)
+        if self.encoder_.dims[0] != self.n_features_in_:
             raise ValueError(f"the encoder does not take {self.n_features_in_} features")
 
     def __sklearn_tags__(self) -> Any:
@@ -267,16 +296,21 @@ def _is_matrix(X: Any) -> bool:
     return not (isinstance(X, (Dataset, Graph, tuple)) or hasattr(X, "edge_index") or hasattr(X, "is_multigraph"))
 
 
-def _shape(tower: Tower) -> dict[str, Any]:
-    """Return what a tower is, apart from its weights."""
-    is_normed = len(tower.norms) > 0
-    return {"dims": tower.dims, "propagate": tower.propagate, "batch_norm": is_normed, "extra_hops": tower.extra_hops}
+def _shape(encoder: Encoder | Canonical) -> dict[str, Any]:
+    """Return what an encoder is, apart from its weights."""
+    if isinstance(encoder, Canonical):
+        return {"n_features": encoder.dims[0], "widths": encoder.widths, "hops": encoder.hops}
+    return {"dims": encoder.dims, "propagate": encoder.propagate, "batch_norm": len(encoder.norms) > 0}
 
 
-def _of_shape(shape: dict[str, Any]) -> Tower:
-    """Return a tower of a shape that anyone may have written into a file."""
-    dims, extra_hops = [int(width) for width in shape["dims"]], int(shape["extra_hops"])
-    if len(dims) < 2 or not 0 <= extra_hops <= parameters.MAX_HOPS:
-        raise ValueError(f"there is no tower with dims {dims} and extra_hops {extra_hops}")
-    propagate, batch_norm = bool(shape["propagate"]), bool(shape["batch_norm"])
-    return Tower(dims, propagate=propagate, batch_norm=batch_norm, extra_hops=extra_hops)
+def _of_shape(shape: dict[str, Any]) -> Encoder | Canonical:
+    """Return an encoder of a shape that anyone may have written into a file."""
+    if "hops" in shape:
+        widths, hops = ([int(number) for number in shape[name]] for name in ("widths", "hops"))
+        if len(widths) != 3 or min(widths) < 0 or hops != sorted(set(hops)) or not 0 == hops[0] <= hops[-1] <= MAX_HOPS:
+            raise ValueError(f"there is no encoder with widths {widths} and hops {hops}")
+        return Canonical(int(shape["n_features"]), widths, hops)
+    dims = [int(width) for width in shape["dims"]]
+    if not 2 <= len(dims) <= MAX_LAYERS + 1:
+        raise ValueError(f"there is no encoder with {len(dims) - 1} layers")
+    return Encoder(dims, propagate=bool(shape["propagate"]), batch_norm=bool(shape["batch_norm"]))

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from ccassg.graph import Graph
 from ccassg.model.loss import Objective
 from ccassg.training.settings import Settings
 
@@ -24,7 +23,7 @@ COUNTS: dict[str, tuple[int, int | None]] = {
 }
 # Numbers that are not negative; and those from 0 to 1. Names that end in _rate are probabilities below 1, one or two.
 NUMBERS = ("learning_rate", "weight_decay", "decorrelation", "invariance", "variance", "covariance", "threshold")
-SHARES = ("own_share", "momentum", "alpha", "shrinkage")
+SHARES = ("momentum", "alpha", "shrinkage")
 # None says that there is no such limit.
 OPTIONAL = ("patience", "loss_nodes", "batch_nodes", "subgraph_nodes", "max_neighbors")
 
@@ -84,17 +83,13 @@ def device_of(name: Any) -> torch.device:
     return device
 
 
-def settings(chosen: dict[str, Any], graph: Graph, seed: int) -> Settings:
-    """Return everything that determines a run of CCA-SSG; ValueError for what cannot be, or not together."""
-    if graph.n_nodes < 2:
-        raise ValueError(f"training needs at least 2 nodes, got {graph.n_nodes} (n_samples = {graph.n_nodes})")
-    if chosen["encoder"] not in ("gcn", "mlp", "joined"):
-        raise ValueError(f"encoder must be 'auto', 'gcn', 'mlp' or 'joined', got {chosen['encoder']!r}")
+def settings(chosen: dict[str, Any], seed: int) -> Settings:
+    """Return everything that determines a training run of CCA-SSG; ValueError for what cannot be, or not together."""
     check(chosen)
-    if chosen["encoder"] == "joined" and chosen["batch_nodes"]:
-        raise ValueError(
-            "batch_nodes goes with a plain encoder; set encoder to 'gcn' or 'mlp', or leave out batch_nodes"
-        )
+    if chosen["second_view"] not in ("node", "neighbour"):
+        raise ValueError(f"second_view must be 'node' or 'neighbour', got {chosen['second_view']!r}")
+    if chosen["second_view"] == "neighbour" and chosen["encoder"] != "mlp":
+        raise ValueError("a neighbour as the second view goes with encoder='mlp'; a GCN sees neighbours in either view")
     if chosen["batch_nodes"] and (chosen["loss_nodes"] or chosen["augmentations"]):
         raise ValueError("batch_nodes goes with neither loss_nodes nor augmentations; leave out one or the other")
     if chosen["max_neighbors"] and not chosen["batch_nodes"]:
@@ -107,6 +102,7 @@ def settings(chosen: dict[str, Any], graph: Graph, seed: int) -> Settings:
         edge_drop_rate=rates("edge_drop_rate", chosen["edge_drop_rate"]),
         feature_mask_rate=rates("feature_mask_rate", chosen["feature_mask_rate"]),
         drop_both_directions=bool(chosen["drop_both_directions"]),
+        neighbour_view=chosen["second_view"] == "neighbour",
         loss_nodes=int(chosen["loss_nodes"] or 0),
         batch_nodes=int(chosen["batch_nodes"] or 0),
         max_neighbors=int(chosen["max_neighbors"] or 0),

@@ -19,7 +19,7 @@ import numpy as np
 
 from ccassg import model_file
 from ccassg.datasets import DATASETS, load_dataset
-from ccassg.evaluate.probe import linear_probe
+from ccassg.evaluate.summary import probe_twice
 from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
 from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
@@ -164,7 +164,7 @@ def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) ->
 def _probe(run: Run, z: Array, labels: list[str | None], classes: tuple[str, ...], n_seeds: int) -> dict[str, Any]:
     """Probe the embedding again: on the splits of its dataset, else on random ones."""
     if run.dataset in DATASETS:
-        return linear_probe(z, load_dataset(run.dataset), seeds=range(n_seeds)).as_dict()
+        return probe_twice(z, load_dataset(run.dataset), n_seeds=n_seeds)
     place = {name: i for i, name in enumerate(classes)}
     y = np.array([-1 if label is None else place.get(label, -1) for label in labels])
-    return linear_probe(z, y, seeds=range(n_seeds)).as_dict()
+    return probe_twice(z, y, n_seeds=n_seeds)

@@ -70,6 +70,26 @@ def test_convert_reads_what_fit_reads(tmp_path):
     assert sorted(opened.graph.weights.tolist()) == [1, 1, 2, 2]
 
 
+def test_a_store_keeps_the_scale_that_convert_chose(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\nc,a\n")
+    (tmp_path / "nodes.csv").write_text("id,year,share\na,2001,0.2\nb,2002,0.2\nc,2003,0.5\n")
+    arguments = ["convert", str(tmp_path / "edges.csv"), "--features", str(tmp_path / "nodes.csv")]
+    result = run(app, [*arguments, "-o", str(tmp_path / "s")])
+    assert result.exit_code == 0, result.exception
+    assert "brought to mean 0 and deviation 1; --no-scale keeps them as they are" in " ".join(result.output.split())
+    opened = open_store(tmp_path / "s")
+    assert opened.scaling.means[0] == 2002
+    np.testing.assert_allclose(opened.graph.features.mean(axis=0), 0, atol=1e-6)
+    assert run(app, ["convert", str(tmp_path / "s"), "-o", str(tmp_path / "again")]).exit_code == 0
+    assert open_store(tmp_path / "again").scaling == opened.scaling
+    result = run(app, [*arguments, "--no-scale", "-o", str(tmp_path / "raw")])
+    assert result.exit_code == 0, result.exception
+    assert "(--scale)" in result.output
+    raw = open_store(tmp_path / "raw")
+    assert raw.scaling is None
+    assert raw.graph.features[:, 0].tolist() == [2001, 2002, 2003]
+
+
 def test_a_second_time_needs_overwrite(tmp_path):
     arguments = ["convert", "cora", "-o", str(tmp_path / "s")]
     assert run(app, arguments).exit_code == 0

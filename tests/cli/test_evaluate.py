@@ -74,12 +74,14 @@ def test_scores_that_are_known(program, corners, tmp_path):
     assert lines[0] == "400 nodes x 2 dimensions"
     assert lines[1].split() == ["effective", "rank", "2.0", "of", "2"]
     assert lines[2].split()[:3] == ["mean", "|correlation|", "0.000"]
-    assert "linear probe            100.00 ± 0.00 % over 3 splits" in lines
-    assert "macro F1                100.00 %" in lines
+    assert "linear probe over 3 random splits" in lines
+    assert "  paper's probe         100.00 ± 0.00 %: Adam, 2000 epochs" in lines
+    assert "  logistic regression   100.00 ± 0.00 %: strength chosen on validation" in lines
+    assert "macro F1                100.00 % of the paper's probe" in lines
     assert "k-means                 NMI 1.000, ARI 1.000" in lines
     assert "10 nearest neighbours   100.00 %" in lines
     result = json.loads((tmp_path / "e.json").read_text())
-    assert result["probe"]["accuracies"] == [1, 1, 1]
+    assert result["probe"]["accuracies"] == result["probe"]["logistic"]["accuracies"] == [1, 1, 1]
     assert result["diagnostics"]["effective_rank"] == pytest.approx(2)
 
 

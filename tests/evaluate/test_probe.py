@@ -237,7 +237,7 @@ class TestLogistic:
         split = random_split(rng, 120, 20, 30, 60)
         result = linear_probe(z, y, split, solver="logistic")
         scores = {
-            strength: LogisticRegression(C=strength, max_iter=1000).fit(z[split.train], y[split.train])
+            strength: LogisticRegression(C=strength, tol=1e-10, max_iter=10000).fit(z[split.train], y[split.train])
             for strength in C_GRID
         }
         best = max(C_GRID, key=lambda strength: (scores[strength].score(z[split.val], y[split.val]), -strength))

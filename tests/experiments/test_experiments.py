@@ -26,7 +26,7 @@ RECORDED = {
     "collapse": 4,
     "information": 9,
     "label-free": 84,
-    "default-settings": 148,
+    "default-settings": 50,
     "details": 95,
     "baseline-details": 417,
     "fast-presets": 234,

@@ -143,7 +143,7 @@ def test_the_module_of_the_tasks_is_named():
     with pytest.raises(ValueError, match="there is no task 'dancing'; update ccassg, or remove the run"):
         execute(run)
     graph = {"n_nodes": 60, "n_classes": 2, "mean_degree": 6, "homophily": 0.8, "n_features": 8}
-    run = {"task": "default-settings", "dataset": "synthetic", "graph": graph, "epochs": 2, "seed": 0}
-    with pytest.raises(ValueError, match="no task 'default-settings'"):
+    run = {"task": "default-synthetic", "dataset": "synthetic", "graph": graph, "epochs": 2, "seed": 0}
+    with pytest.raises(ValueError, match="no task 'default-synthetic'"):
         execute(run)
-    assert "default" in execute(run, tasks="studies.default_settings")["result"]["accuracy"]
+    assert "default" in execute(run, tasks="studies.default_settings")["result"]["probes"]

@@ -21,6 +21,11 @@ def test_draws_depend_on_seed_step_view_and_purpose_only():
         assert abs(correlation) < 5 / 50_000**0.5
 
 
+def test_every_purpose_has_numbers_of_its_own():
+    purposes = (draws.EDGES, draws.COLUMNS, draws.NODES, draws.ORDER, draws.PARTNERS)
+    assert len(set(purposes)) == len(purposes)
+
+
 def test_draws_are_uniform():
     numbers = draws.draw(torch.arange(100_000), seed=0, step=0, view=0, purpose=0).double().numpy()
     counts, _ = np.histogram(numbers, bins=20, range=(-(2.0**63), 2.0**63))

@@ -31,7 +31,7 @@ def test_a_table_by_hand(edges, write):
     assert x[:, :4].tolist() == [[-ROOT, 1, 0, 0], [0, 0, 1, 0], [ROOT, 1, 0, 0]]
     np.testing.assert_allclose(x[:, 4], np.array([-1.5, 0.5, 1]) / (3.5 / 3) ** 0.5, rtol=1e-6)
     assert not any("in size" in note for note in found.notes)
-    plain = read_graph(edges, nodes)
+    plain = read_graph(edges, nodes, scale=False)
     assert plain.scaling is None
     assert plain.graph.features[:, 0].tolist() == [2000, 2001, 2002]
 
@@ -40,12 +40,15 @@ def test_new_nodes_get_the_numbers_of_training(edges, write):
     known = read_graph(edges, write("nodes.csv", "id,year,kind,same\n0,2000,x,5\n1,2001,y,5\n2,2002,x,5\n"), scale=True)
     # Columns in another order, one more than in training, and what was constant is not.
     nodes = write("new.csv", "id,kind,other,same,year\n0,y,9,7,2002\n1,y,9,5,2010\n2,x,9,6,2001\n")
-    for new in (read_graph(edges, nodes), read_graph(edges, nodes, like=known.feature_names)):
+    # Without names to go by, the new table is scaled by its own numbers, and that is undone.
+    assert read_graph(edges, nodes).scaling not in (None, known.scaling)
+    for options in ({}, {"scale": True}, {"scale": False}, {"like": known.feature_names}):
+        new = read_graph(edges, nodes, **options)
         x = FeatureSpace.of(known).fit_to(new).features
         np.testing.assert_allclose(x, [[ROOT, 0, 1, 0], [9 * ROOT, 0, 1, 0], [0, 1, 0, 0]], rtol=1e-6, atol=0)
     with pytest.raises(ValueError, match="leave it out, the model knows those of training"):
         read_graph(edges, nodes, like=known.feature_names, scale=True)
-    with pytest.raises(ValueError, match="scale must be True or False, got 'yes'"):
+    with pytest.raises(ValueError, match="scale must be True, False or None, got 'yes'"):
         read_graph(edges, nodes, scale="yes")
 
 
@@ -68,6 +71,39 @@ def test_matrices_and_lists(edges, tmp_path):
     assert listed.scaling == found.scaling
 
 
+def test_matrices_of_very_different_columns_are_scaled_unless_told_otherwise(edges, tmp_path):
+    raw = np.array([[1.0, 7, 1000], [2, 7, 3000], [3, 7, 2000]])
+    np.save(tmp_path / "x.npy", raw)
+    np.savez(tmp_path / "x.npz", raw)
+    for name in ("x.npy", "x.npz"):
+        found = read_graph(edges, tmp_path / name)
+        assert found.graph.features.tolist() == [[-ROOT, 0, -ROOT], [0, 0, ROOT], [ROOT, 0, 0]]
+        assert found.notes[0] == (
+            f"{tmp_path / name}: columns differ in size up to 1,000 times ('column 3', 'column 1'): those of numbers were "
+            f"brought to mean 0 and deviation 1; `scale=False` keeps them as they are"
+        )
+        kept = read_graph(edges, tmp_path / name, scale=False)
+        assert kept.graph.features.tolist() == raw.tolist()
+        assert (kept.scaling, kept.notes) == (None, found.notes[1:])
+    np.save(tmp_path / "even.npy", raw[:, :2] * 1000)
+    sp.save_npz(tmp_path / "sparse.npz", sp.csr_array(raw))
+    for name in ("even.npy", "sparse.npz"):
+        same = read_graph(edges, tmp_path / name)
+        assert (same.scaling, same.notes) == (None, found.notes[1:])
+
+
+@pytest.mark.parametrize("scale", [None, False])
+def test_a_model_on_the_files_scale_undoes_that_of_new_nodes(edges, tmp_path, scale):
+    np.save(tmp_path / "x.npy", [[1.0, 7], [2, 7], [3, 8]])
+    known = read_graph(edges, tmp_path / "x.npy")
+    assert known.scaling is None
+    raw = np.array([[1, 7000], [0.3, 5001], [3, 1]], np.float32)
+    np.save(tmp_path / "new.npy", raw)
+    new = read_graph(edges, tmp_path / "new.npy", scale=scale)
+    assert (new.scaling is None) is (scale is False)
+    np.testing.assert_allclose(FeatureSpace.of(known).fit_to(new).features, raw, rtol=1e-3 if scale is None else 0)
+
+
 def test_sparse_matrices_and_features_made_from_edges_stay(edges, tmp_path):
     sp.save_npz(tmp_path / "x.npz", sp.csr_array(np.diag([1.0, 2, 3])))
     found = read_graph(edges, tmp_path / "x.npz", scale=True)
@@ -84,7 +120,8 @@ def test_numbers_beside_many_categories_are_scaled_in_a_sparse_matrix(write):
     n = 200
     edges = write("e.csv", "source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(n - 1)))
     nodes = write("n.csv", "id,year,kind\n" + "".join(f"{i},{1900 + i},k{i % 90}\n" for i in range(n)))
-    found = read_graph(edges, nodes, scale=True)
+    found = read_graph(edges, nodes)
+    assert found.scaling == read_graph(edges, nodes, scale=True).scaling
     x = found.graph.features
     assert sp.issparse(x)
     years = np.arange(n) + 1900
@@ -92,6 +129,15 @@ def test_numbers_beside_many_categories_are_scaled_in_a_sparse_matrix(write):
     assert (x[:, 1:].sum(axis=1) == 1).all()
     again = FeatureSpace.of(found).fit_to(read_graph(edges, nodes, like=found.feature_names)).features
     assert (again != x).nnz == 0
+    # From its own scale to another, and to none.
+    raw = read_graph(edges, nodes, scale=False)
+    other = found.scaling._replace(means=(1950.0, *found.scaling.means[1:]), deviations=(2.0,) + (1.0,) * 90)
+    for scaled, year in ((other, 0.5), (None, 1951)):
+        space = FeatureSpace(91, found.feature_names, scaled)
+        again, expected = (space.fit_to(data).features for data in (found, raw))
+        assert sp.issparse(again)
+        assert (again != expected).nnz == 0
+        assert again[51, 0] == year
 
 
 def test_pieces_give_what_the_whole_gives():
@@ -105,6 +151,30 @@ def test_pieces_give_what_the_whole_gives():
     scaling.scale_columns(matrix, means, deviations, piece=100)
     assert (matrix[:, 1] == 0).all()
     np.testing.assert_allclose(matrix[:, [0, 2]].std(axis=0), 1, rtol=1e-5)
+    scaling.unscale_columns(matrix, means, deviations, piece=100)
+    assert (matrix[:, 1] == np.float32(0.1)).all()
+    np.testing.assert_allclose(matrix, dense, rtol=1e-5, atol=1e-7)
+
+
+def test_sizes_by_hand_and_in_pieces():
+    matrix = np.array([[3, 0, 1, 0], [4, 0, 0, -2], [0, 0, 0, 2]], np.float32)
+    expected = [12.5**0.5, 0, 1, 2]
+    assert scaling.column_sizes(matrix).tolist() == expected
+    assert scaling.column_sizes(matrix, piece=4).tolist() == expected
+    assert scaling.column_sizes(np.full((2, 1), 3e38, np.float32)) == pytest.approx(3e38)
+    assert scaling.column_sizes(matrix[:0]).tolist() == [0, 0, 0, 0]
+
+
+def test_principal_components_are_known_by_their_means_and_order():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 6)) * [1, 9, 2, 30, 5, 1] + 3
+    left, values, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    components = (left * values).astype(np.float32)
+    assert scaling.are_components(components)
+    assert not scaling.are_components(components[:, :2])
+    assert not scaling.are_components(components[:, ::-1])
+    assert not scaling.are_components(components[:200])
+    assert not scaling.are_components(x.astype(np.float32))
 
 
 def test_a_scaling_survives_json():

@@ -117,7 +117,7 @@ def test_columns_of_very_different_size_are_named(tmp_path):
     def notes(text):
         path = tmp_path / "nodes.csv"
         path.write_text(text)
-        return read_nodes(path).notes
+        return read_nodes(path, scale=False).notes
 
     assert notes("id,year,share\na,2004,0.3\nb,1999,0.5\n") == [
         f"{tmp_path / 'nodes.csv'}: values of 'year' are about 2e+03 in size, those of 'share' 0.41; the larger will rule the "
@@ -127,3 +127,74 @@ def test_columns_of_very_different_size_are_named(tmp_path):
     assert notes("id,year,other\na,2004,1500\nb,1999,0\n") == []
     assert notes("id,year,nothing\na,2004,0\nb,1999,0\n") == []
     assert notes("id,year\na,2004\nb,1999\n") == []
+
+
+def test_columns_of_very_different_size_are_scaled_unless_told_otherwise(write):
+    def read(text, **options):
+        return read_nodes(write("nodes.csv", text), **options)
+
+    far = read("id,year,share\na,2004,0.3\nb,1999,0.5\n")
+    assert far.features.tolist() == [[1, -1], [-1, 1]]
+    assert far.scaling.means == pytest.approx((2001.5, 0.4))
+    assert far.notes == [
+        f"{far.name}: columns differ in size up to 4,900 times ('year', 'share'): those of numbers were brought to mean 0 and "
+        f"deviation 1; `scale=False` keeps them as they are"
+    ]
+    kept = read("id,year,share\na,2004,0.3\nb,1999,0.5\n", scale=False)
+    assert kept.scaling is None
+    assert kept.features[:, 0].tolist() == [2004, 1999]
+    # Beside a category, of size 1, numbers may be too large or too small; it stays as it is.
+    for values in (("2004", "1999"), ("0.002", "0.001")):
+        beside = read("id,amount,kind\na,{},x\nb,{},y\n".format(*values))
+        assert beside.features.tolist() == [[1, 1, 0], [-1, 0, 1]]
+        assert (beside.scaling.means[1:], beside.scaling.deviations[1:]) == ((0, 0), (1, 1))
+        assert "(`scale" not in " ".join(beside.notes)
+        assert sum("brought to mean 0" in note for note in beside.notes) == 1
+    for alike in (
+        "id,year,other\na,2004,1500\nb,1999,0\n",
+        "id,size,kind\na,4,x\nb,7,y\n",
+        "id,year\na,2004\nb,1999\n",
+    ):
+        same = read(alike)
+        assert same.scaling is None
+        assert not any("size up to" in note or "in size" in note for note in same.notes)
+
+
+def test_rare_and_frequent_words_are_of_one_size():
+    n = 1000
+    words = {"rare": np.arange(n) < 2, "often": np.arange(n) % 2, "kind": ["x", "y"] * (n // 2)}
+    x, _, notes = encode(words, scale=None)
+    assert set(x.ravel()) == {0, 1}
+    assert not any("size" in note for note in notes)
+
+
+def test_many_columns_of_zeros_stay_sparse_and_are_told_of():
+    shares = {f"w{i}": np.eye(100)[i] * (0.01 if i else 1) for i in range(100)}
+    table = pa.table(shares)
+    for data in (table, table.append_column("year", pa.array([2000] * 100))):
+        nodes = FrameTable(data, "nodes")
+        features, _, scaling = encode_columns(nodes, data, data.column_names, scale=None)
+        assert sp.issparse(features)
+        assert scaling is None
+        assert "will rule the embedding unless you bring them to one scale (`scale=True`)" in nodes.notes[0]
+
+
+def test_vectors_are_measured_like_columns():
+    rng = np.random.default_rng(0)
+    even = rng.normal(size=(50, 4)) + 1
+    assert not encode({"v": even.tolist()}, scale=None)[2]
+    far, _, notes = encode({"v": (even * [1, 1, 500, 1]).tolist()}, scale=None)
+    np.testing.assert_allclose(far.std(axis=0), 1, rtol=1e-5)
+    assert "('v[2]', 'v[" in notes[0]
+    # The sizes of components are meant, but a year would drown them all.
+    components = (even - even.mean(axis=0)) * [100, 10, 1, 0.1]
+    kept, _, notes = encode({"v": components.tolist()}, scale=None)
+    np.testing.assert_allclose(kept, components, rtol=1e-6)
+    assert not notes
+    assert "('year', 'v')" in encode({"v": components.tolist(), "year": [2e4] * 50}, scale=None)[2][0]
+
+
+def test_features_like_others_are_left_to_the_model():
+    x, _, notes = encode({"year": [2004, 1999], "share": [0.3, 0.5]}, like=("share", "year"), scale=None)
+    assert x[:, 1].tolist() == [2004, 1999]
+    assert not notes

@@ -38,7 +38,10 @@ def test_a_file_goes_before_a_dataset_of_that_name(tmp_path, monkeypatch):
 def test_a_dataset_is_not_scaled(program, tmp_path):
     with pytest.raises(ValueError, match=r"^cora has its features as the paper has them; leave `scale` out$"):
         open_graph("cora", scale=True)
-    assert open_graph("cora", scale=False).graph.n_nodes == 2708
+    for scale in (None, False):
+        data = open_graph("cora", scale=scale)
+        assert data.graph.n_nodes == 2708
+        assert data.scaling is None
     code, _, err = program("fit", "cora", "--scale", "-o", tmp_path / "m")
     assert code == 2
     assert "leave --scale out" in err
@@ -49,6 +52,16 @@ def test_an_edge_file_with_the_options_of_read_graph(write):
     assert data.graph.adjacency().toarray().tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     assert data.graph.features.tolist() == [[1, 2], [2, 3], [4, 5]]
     assert data.feature_names == ("age", "size")
+
+
+def test_what_is_read_for_a_model_is_left_to_its_scale(write, tmp_path):
+    edges = str(write("edges.csv", "source,target\n0,1\n1,2\n"))
+    np.save(tmp_path / "x.npy", [[1, 1000], [2, 3000], [3, 2000]])
+    assert open_graph(edges, features=tmp_path / "x.npy").scaling is not None
+    # A model of a matrix knows no names.
+    new = open_graph(edges, features=tmp_path / "x.npy", like=None, scale=None)
+    assert new.scaling is None
+    assert new.graph.features.tolist() == [[1, 1000], [2, 3000], [3, 2000]]
 
 
 def test_a_folder(tmp_path, write):
@@ -64,7 +77,7 @@ def test_a_store(stored):
     assert data.class_names == ("even", "odd")
 
 
-USUAL = {"features": None, "labels": None, "text": "refuse", "encoding": "utf-8", "directed": False, "scale": False}
+USUAL = {"features": None, "labels": None, "text": "refuse", "encoding": "utf-8", "directed": False, "scale": None}
 
 
 def test_a_store_takes_options_at_their_defaults(stored):
@@ -80,6 +93,7 @@ def test_a_store_takes_options_at_their_defaults(stored):
         ("encoding", "latin-1"),
         ("directed", True),
         ("scale", True),
+        ("scale", False),
         ("source", "from"),
     ],
 )

@@ -9,7 +9,7 @@ from ccassg import as_graph
 from ccassg.graph import sparse
 from ccassg.model import augment
 from ccassg.model.algorithm import Algorithm1, cca_ssg, normalized_adjacency
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Objective, cca_ssg_loss
 
 N, F = 40, 5
@@ -36,12 +36,12 @@ def test_the_whole_graph_is_normalised_as_in_the_package(graph):
 def test_encoder_and_loss_are_those_of_the_package(graph, encoder, n_layers):
     algorithm = Algorithm1(graph, SETTINGS | {"encoder": encoder, "n_layers": n_layers})
     dims = (F, *[8] * (n_layers - 1), 6)
-    tower = Tower(dims, propagate=encoder == "gcn", batch_norm=encoder == "mlp").double()
+    encoder = Encoder(dims, propagate=encoder == "gcn", batch_norm=encoder == "mlp").double()
     algorithm.f.double()
     with torch.no_grad():
         for i, layer in enumerate(algorithm.layers):
-            tower.weights[i].copy_(layer.weight.T)
-            tower.biases[i].copy_(layer.bias)
+            encoder.weights[i].copy_(layer.weight.T)
+            encoder.biases[i].copy_(layer.bias)
     views = [
         (None if g is None else g.to(torch.float64), feat.double())
         for g, feat in (algorithm.augment(), algorithm.augment())
@@ -51,12 +51,12 @@ def test_encoder_and_loss_are_those_of_the_package(graph, encoder, n_layers):
     adjacencies = [
         None if g is None else sparse.from_scipy(sp.csr_array(g.to_dense().numpy()), torch.float64) for g, _ in views
     ]
-    ours = [tower(feat, a) for (_, feat), a in zip(views, adjacencies, strict=True)]
+    ours = [encoder(feat, a) for (_, feat), a in zip(views, adjacencies, strict=True)]
     terms = cca_ssg_loss(*ours, Objective(1e-2))
     terms.loss.backward()
     torch.testing.assert_close(terms.loss, theirs)
     for i, layer in enumerate(algorithm.layers):
-        torch.testing.assert_close(tower.weights[i].grad.T, layer.weight.grad)
+        torch.testing.assert_close(encoder.weights[i].grad.T, layer.weight.grad)
 
 
 @pytest.mark.parametrize("encoder", ["gcn", "mlp"])

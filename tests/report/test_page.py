@@ -70,6 +70,7 @@ def example(n=60, **parts):
             "strengths": [],
             "confusion": np.array([[5, 1], [0, 4]]),
             "classes": ["red", "green"],
+            "logistic": {"accuracies": [0.86, 0.88], "confusion": np.array([[6, 0], [0, 4]])},
         },
         "settings": {"hidden_dim": 512},
         "provenance": {"seconds": 12.34, "peak_memory": 5e8, "seed": 12345},
@@ -217,6 +218,8 @@ def test_every_part_is_on_the_page(visit):
         assert expected in text, expected
     for expected in ["30 nodes of 60 (50%) have no edge", "width 8 because", "merged 3 edges", "70.00 %"]:
         assert expected in text, expected
+    convex = tab.locator("#probe tr", has_text="logistic regression, strength chosen on validation")
+    assert "87.00 % ± 1.41" in convex.inner_text()
     assert tab.locator("#curves svg path.curve").count() == 2
     assert tab.locator("#spectrum svg text", has_text="effective rank").count() == 1
     assert tab.locator("#correlation canvas.heat").count() == 1

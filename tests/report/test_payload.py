@@ -156,7 +156,7 @@ def test_columns_that_drown_the_others_are_a_warning_not_a_note(tmp_path):
 
     (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
     (tmp_path / "n.csv").write_text("id,year,share\na,2004,0.3\nb,1999,0.5\nc,2010,0.1\n")
-    notes = read_graph(tmp_path / "e.csv", tmp_path / "n.csv").notes
+    notes = read_graph(tmp_path / "e.csv", tmp_path / "n.csv", scale=False).notes
     page = build_payload(example(notes=notes))
     assert ["'year'" in sentence for sentence in page["warnings"]] == [True]
     assert page["notes"]

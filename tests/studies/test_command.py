@@ -57,7 +57,7 @@ def test_a_worker_does_a_studys_run(tmp_path, monkeypatch):
     """In a process of its own, by a task that the package does not know."""
     monkeypatch.chdir(PROJECT)
     graph = {"n_nodes": 60, "n_classes": 2, "mean_degree": 6, "homophily": 0.8, "n_features": 8}
-    one = {"task": "default-settings", "dataset": "synthetic", "graph": graph, "epochs": 2, "seed": 0}
+    one = {"task": "default-synthetic", "dataset": "synthetic", "graph": graph, "epochs": 2, "seed": 0}
     records = Records(tmp_path)
     assert runner.carry_out([one], records, tasks=STUDIES["default-settings"].tasks) == 1
-    assert "default" in records.get(one)["result"]["accuracy"]
+    assert "default" in records.get(one)["result"]["probes"]

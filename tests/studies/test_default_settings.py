@@ -1,25 +1,33 @@
-"""The automatic settings beside the paper's and beside simpler things."""
+"""The automatic settings beside simpler things."""
+
+import numpy as np
+import pytest
 
 from ccassg.datasets import stochastic_block_graph
 from ccassg.estimator import CCASSG
-from ccassg.experiments import tasks
-from ccassg.experiments.runs import classification_run
 from studies import default_settings
 
-
-def test_the_default_names_no_setting_and_is_scored_like_the_preset():
-    ours, paper = default_settings._default("cora", 3), classification_run("cca-ssg", "cora", 3)
-    assert tasks.make_model(ours).get_params() == CCASSG(random_state=3).get_params()
-    assert {name: value for name, value in ours.items() if name not in ("settings", "defaults")} == {
-        name: value for name, value in paper.items() if name != "settings"
-    }
+GRAPH = {"n_nodes": 150, "n_classes": 3, "mean_degree": 6, "homophily": 0.8, "n_features": 12}
 
 
-def test_every_way_is_scored_on_one_split():
-    graph = {"n_nodes": 150, "n_classes": 3, "mean_degree": 6, "homophily": 0.8, "n_features": 12}
-    found = default_settings.embed_every_way({"graph": graph, "epochs": 20, "seed": 0}, None)["accuracy"]
-    assert set(found) >= {"default", "raw features", "A^2 X", "untrained GCN", "CCA-SSG, GCN", "CCA-SSG, MLP"}
-    assert all(0 <= value <= 1 for value in found.values())
+def test_the_default_names_no_setting():
+    assert default_settings.CONTESTANTS["default"](64, 3).get_params() == CCASSG(random_state=3).get_params()
+
+
+def test_every_contestant_is_scored_on_one_split_by_every_probe():
+    run = {"graph": GRAPH, "dataset": "synthetic", "epochs": 20, "seed": 0}
+    found = default_settings.score_all(run, None)["probes"]
+    assert set(found) == set(default_settings.CONTESTANTS)
+    for probes in found.values():
+        assert set(probes) == {"paper's", "paper's, a tenth of the rate", "convex"}
+        assert all(0 < value <= 1 for scores in probes.values() for value in scores.values())
+    one = default_settings.score_contestant(run | {"contestant": "default"}, stochastic_block_graph(**GRAPH, seed=0))
+    assert one["probes"] == found["default"]
+
+
+def test_the_probe_is_chosen_on_validation():
+    probes = [{"paper's": {"val": 0.5, "test": 0.9}, "convex": {"val": 0.6, "test": 0.1}}] * 2
+    assert default_settings._best(probes) == [10.0, 10.0]
 
 
 def test_five_seeds_from_unlike_to_like_neighbours():
@@ -29,8 +37,21 @@ def test_five_seeds_from_unlike_to_like_neighbours():
     assert {run["graph"]["homophily"] for run in runs} >= {0.1, 0.9}
 
 
+def test_new_nodes_are_scored_with_and_without_their_edges():
+    data = stochastic_block_graph(400, 3, 8.0, 0.9, n_features=16, feature_noise=0.9, seed=0)
+    found = default_settings.score_new_nodes({"seed": 0}, data)["test_accuracy"]
+    assert found["default, with edges"] > found["default, without edges"] > 1 / 3
+    assert found["raw features, with edges"] == found["raw features, without edges"]
+
+
 def test_the_cost_is_measured_in_turns():
     data = stochastic_block_graph(100, 3, 6.0, n_features=16, seed=0)
-    taken = default_settings.time_fits({"rounds": 2, "seed": 0}, data)["fit_seconds"]
-    assert {name: len(seconds) for name, seconds in taken.items()} == {"default": 2, "plain": 2}
-    assert min(taken["default"] + taken["plain"]) > 0
+    taken = default_settings.time_fits({"rounds": 2, "dataset": "citeseer"}, data)["fit_seconds"]
+    assert {name: len(seconds) for name, seconds in taken.items()} == {"default": 2, "preset": 2}
+    assert np.min([*taken["default"], *taken["preset"]]) > 0
+
+
+def test_graphs_of_others_are_asked_for_by_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("CCASSG_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"must hold edges\.parquet, features\.npz and labels\.npy"):
+        default_settings.own_graph("acm")

@@ -41,8 +41,8 @@ def test_other_initial_weights(cora):
     first = {}
     for start in (None, "glorot-normal", "he"):
         run = PRESET if start is None else PRESET | {"details": {"start": start}}
-        _, (tower,) = variants.model_of(run).prepare(cora.graph)
-        first[start] = tower.weights[0].detach().numpy()
+        _, encoder = variants.model_of(run).prepare(cora.graph)
+        first[start] = encoder.weights[0].detach().numpy()
     n_in, n_out = first[None].shape
     glorot, he = (6 / (n_in + n_out)) ** 0.5, (6 / n_in) ** 0.5
     assert np.abs(first[None]).max() == pytest.approx(glorot, rel=1e-3)

@@ -76,6 +76,22 @@ def test_an_mlp_takes_rows_alone():
     assert views[0].layers == [None, None]
 
 
+@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("dims", [(F, 8), (F, 16, 8)])
+def test_a_batch_of_pairs_is_the_whole_graphs_loss_on_its_nodes(kind, dims, monkeypatch):
+    graph, chosen = GRAPHS[kind], settings(loss_nodes=40, neighbour_view=True)
+    monkeypatch.setattr(
+        draws, "sample_nodes", lambda n, size, *, seed, step, device: batch_of(n, size, seed=seed, step=step)
+    )
+    whole, batch = mlp(dims), mlp(dims)
+    for step in (0, 4):
+        expected = ExactStep(whole, chosen.objective)(*Views(graph, whole, chosen)(step))
+        got = ExactStep(batch, chosen.objective)(*BatchViews(graph, batch, chosen)(step))
+        torch.testing.assert_close(got.loss, expected.loss, rtol=1e-5, atol=1e-5)
+        for p, q in zip(batch.parameters(), whole.parameters(), strict=True):
+            torch.testing.assert_close(p.grad, q.grad, rtol=1e-3, atol=1e-5)
+
+
 def test_shards_divide_a_batch():
     graph, encoder = GRAPHS["sparse"], gcn((F, 8))
     rows = [BatchViews(graph, encoder, settings(), shard=k, n_shards=3)(1) for k in range(3)]

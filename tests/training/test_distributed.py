@@ -62,6 +62,9 @@ RUNS = {
     "mlp": ("mlp", "undirected", {}),
     "batches": ("two layers", "undirected", {"batch_nodes": 60}),
     "batches of an mlp": ("mlp", "undirected", {"batch_nodes": 60}),
+    "pairs": ("mlp", "undirected", {"neighbour_view": True}),
+    "pairs with directions": ("mlp", "weighted directed", {"neighbour_view": True}),
+    "batches of pairs": ("mlp", "undirected", {"neighbour_view": True, "batch_nodes": 60}),
 }
 
 

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from ccassg import CCASSG, as_graph
+from ccassg.defaults import canonical
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
-from ccassg.model.encoder import Encoder, Tower, gcn, mlp
+from ccassg.model.encoder import gcn, mlp
 from ccassg.training import embedding
 from ccassg.training.embedding import embed, embed_blocks
 
@@ -26,7 +27,7 @@ GRAPHS = {
 @pytest.mark.parametrize("dims", [(F, 16, 8), (F, 6), (F, 16, 16, 20)])
 @pytest.mark.parametrize("spill_from", [0, 2**28])
 def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path):
-    graph, encoder = GRAPHS[kind], Encoder([make(dims)])
+    graph, encoder = GRAPHS[kind], make(dims)
     expected = embed(encoder, graph).numpy()
     for block in (7, 64, 1000):
         z = embed_blocks(encoder, graph, tmp_path / "z.npy", block=block, spill_from=spill_from)
@@ -42,13 +43,15 @@ def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path):
 
 @pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("spill_from", [0, 2**28])
-def test_towers_side_by_side(kind, spill_from, tmp_path):
-    linear = Tower((F, 5), propagate=False, batch_norm=False, extra_hops=3)
-    late = Tower((F, 7, 6), propagate=True, batch_norm=False, extra_hops=1)
-    encoder = Encoder([late, mlp((F, 9, 4)), linear])
+def test_canonical_parts_in_blocks_equal_the_whole(kind, spill_from, tmp_path):
+    encoder, _ = canonical.fit(GRAPHS[kind], (5, 6, 4))
     write_store(tmp_path / "store", GRAPHS[kind])
     z = embed_blocks(encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32, spill_from=spill_from)
     np.testing.assert_allclose(z, embed(encoder, GRAPHS[kind]).numpy(), rtol=1e-4, atol=1e-5)
+    edgeless = as_graph(sp.csr_array((N, N)), FEATURES)
+    encoder, _ = canonical.fit(edgeless, (5, 5, 0))
+    z = embed_blocks(encoder, edgeless, tmp_path / "z.npy", block=32, spill_from=spill_from)
+    np.testing.assert_allclose(z, embed(encoder, edgeless).numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_changes_to_features_in_a_private_mapping_count(tmp_path):
@@ -57,7 +60,7 @@ def test_changes_to_features_in_a_private_mapping_count(tmp_path):
     features -= features.mean(0)
     graph = as_graph(PATTERN.astype(bool), features)
     assert np.shares_memory(graph.features, features)
-    encoder = Encoder([gcn((F, 16, 8))])
+    encoder = gcn((F, 16, 8))
     expected = embed(encoder, graph).numpy()
     z = embed_blocks(encoder, graph, tmp_path / "z.npy", block=20)
     np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-5)
@@ -69,13 +72,13 @@ def test_no_room_on_the_disk_is_said_before_any_work(tmp_path, monkeypatch):
 
     monkeypatch.setattr(embedding.os, "posix_fallocate", full)
     with pytest.raises(OSError, match=r"cannot write .*z\.npy: No space left on device"):
-        embed_blocks(Encoder([gcn((F, 4))]), GRAPHS["dense"], tmp_path / "z.npy")
+        embed_blocks(gcn((F, 4)), GRAPHS["dense"], tmp_path / "z.npy")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_block_has_a_node(tmp_path):
     with pytest.raises(ValueError, match="block must be at least 1"):
-        embed_blocks(Encoder([gcn((F, 4))]), GRAPHS["dense"], tmp_path / "z.npy", block=0)
+        embed_blocks(gcn((F, 4)), GRAPHS["dense"], tmp_path / "z.npy", block=0)
 
 
 def test_the_estimator_embeds_into_a_file(tmp_path):

@@ -7,7 +7,7 @@ import torch
 
 from ccassg import CCASSG, as_graph
 from ccassg.datasets import stochastic_block_graph
-from ccassg.model.encoder import Encoder, gcn, mlp
+from ccassg.model.encoder import gcn, mlp
 from ccassg.training.embedding import embed
 from ccassg.training.loop import is_flat, train
 from ccassg.training.settings import NonFiniteLossError
@@ -64,6 +64,45 @@ def test_resumed_equals_uninterrupted(graph, tmp_path, make, loss_nodes):
     assert same_weights(resumed, whole)
 
 
+@pytest.mark.parametrize("kind", [{}, {"loss_nodes": 30}, {"batch_nodes": 30}])
+def test_a_neighbour_view_resumes_to_the_same_bits_and_is_another_run(graph, tmp_path, kind):
+    whole, resumed = mlp((F, 16, 8)), mlp((F, 16, 8), seed=7)
+    expected = train(whole, graph, settings(neighbour_view=True, **kind))
+    path = tmp_path / "c.safetensors"
+    train(mlp((F, 16, 8)), graph, settings(neighbour_view=True, n_steps=3, **kind), checkpoint_path=path)
+    with pytest.raises(ValueError, match="belongs to another run"):
+        train(mlp((F, 16, 8)), graph, settings(**kind), checkpoint_path=path)
+    assert train(resumed, graph, settings(neighbour_view=True, **kind), checkpoint_path=path) == expected
+    assert same_weights(resumed, whole)
+
+
+@pytest.mark.parametrize("kind", [{}, {"loss_nodes": 30}, {"batch_nodes": 30}])
+def test_without_edges_a_neighbour_view_is_the_papers_to_the_bit(graph, kind):
+    alone = as_graph(sp.csr_array((N, N)), graph.features)
+    paper, ours = mlp((F, 16, 8)), mlp((F, 16, 8))
+    assert train(paper, alone, settings(**kind)) == train(ours, alone, settings(neighbour_view=True, **kind))
+    assert same_weights(paper, ours)
+
+
+def test_partners_take_the_features_of_the_second_augmented_view(graph):
+    def silence(g, seed, step, view):
+        return g.with_features(g.features * np.float32(view == 0))
+
+    history = train(mlp((F, 8)), graph, settings(neighbour_view=True, n_steps=1, augmentations=(silence,)))
+    assert history["invariance"] == [0.0]  # the second view is constant
+    identity = settings(neighbour_view=True, augmentations=(lambda g, *_: g,))
+    plain, same = mlp((F, 16, 8)), mlp((F, 16, 8))
+    expected = train(plain, graph, settings(neighbour_view=True))["loss"]
+    assert train(same, graph, identity)["loss"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_neighbour_view_reaches_the_estimator(graph):
+    given = {"encoder": "mlp", "n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
+    z = CCASSG(second_view="neighbour", **given).fit_transform(graph)
+    assert z.shape == (N, 4)
+    assert not np.array_equal(z, CCASSG(**given).fit_transform(graph))
+
+
 def test_a_finished_run_can_be_lengthened(graph, tmp_path):
     path = tmp_path / "c.safetensors"
     train(gcn((F, 8)), graph, settings(n_steps=4), checkpoint_path=path)
@@ -118,9 +157,8 @@ def test_edge_weights_count(graph):
 
 
 def test_a_permuted_graph_gives_permuted_embeddings(graph):
-    tower = gcn((F, 16, 8))
-    train(tower, graph, settings())
-    encoder = Encoder([tower])
+    encoder = gcn((F, 16, 8))
+    train(encoder, graph, settings())
     order = np.random.default_rng(0).permutation(N)
     torch.testing.assert_close(
         embed(encoder, graph.subgraph(order)), embed(encoder, graph)[order], rtol=1e-4, atol=1e-5

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 
 from ccassg import as_graph
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Objective, cca_ssg_loss
 from ccassg.training.loop import train
 from ccassg.training.settings import NonFiniteLossError, Settings
@@ -36,6 +36,7 @@ CHANGES = {
     "edge_drop_rate": {"edge_drop_rate": (0.3, 0.6)},
     "feature_mask_rate": {"feature_mask_rate": (0.5, 0.2)},
     "drop_both_directions": {"drop_both_directions": True},
+    "neighbour_view": {"neighbour_view": True},
     "loss_nodes": {"loss_nodes": 40},
     "batch_nodes": {"batch_nodes": 40},
     "max_neighbors": {"batch_nodes": 40, "max_neighbors": 1},
@@ -51,12 +52,12 @@ def graph():
     return as_graph(adjacency.astype(bool), np.random.default_rng(1).normal(size=(N, F)))
 
 
-def make_tower():
-    return Tower((F, 8, 4), propagate=True, batch_norm=False, seed=3)
+def make_encoder(propagate=True):
+    return Encoder((F, 8, 4), propagate=propagate, batch_norm=False, seed=3)
 
 
-def losses(graph, **changes):
-    return train(make_tower(), graph, Settings(**(REQUIRED | changes)))["loss"]
+def losses(graph, propagate=True, **changes):
+    return train(make_encoder(propagate), graph, Settings(**(REQUIRED | changes)))["loss"]
 
 
 def test_every_setting_is_tried_here():
@@ -67,26 +68,27 @@ def test_every_setting_is_tried_here():
 def test_every_setting_changes_the_run(graph, name):
     changes = CHANGES[name]
     without = {key: value for key, value in changes.items() if key != name}
-    assert losses(graph, **changes) != losses(graph, **without)
+    propagate = name != "neighbour_view"
+    assert losses(graph, propagate, **changes) != losses(graph, propagate, **without)
 
 
 def test_what_is_left_out_is_the_papers(graph):
     """Without a rate both views are the graph, and the first loss is the definition's, on all nodes."""
-    tower = make_tower()
-    z = torch.from_numpy(tower_output(tower, graph))
+    encoder = make_encoder()
+    z = torch.from_numpy(dense_output(encoder, graph))
     settings = Settings(**(REQUIRED | {"n_steps": 1, "edge_drop_rate": (0.0, 0.0), "feature_mask_rate": (0.0, 0.0)}))
-    history = train(tower, graph, settings)
+    history = train(encoder, graph, settings)
     assert history["invariance"] == pytest.approx([-4.0])  # four columns, each correlates with itself by 1
     assert history["decorrelation"] == pytest.approx([float(cca_ssg_loss(z, z, Objective(1e-3)).decorrelation)])
     assert history["loss"] == pytest.approx([history["invariance"][0] + 1e-3 * history["decorrelation"][0]])
 
 
-def tower_output(tower, graph):
+def dense_output(encoder, graph):
     """Return the two-layer encoder's output in dense arithmetic: A relu(A X W1 + b1) W2 + b2."""
     loops = graph.adjacency().toarray() + np.eye(N)
     scale = loops.sum(1) ** -0.5
     a = scale[:, None] * loops * scale
-    (w1, w2), (b1, b2) = ([p.detach().double().numpy() for p in given] for given in (tower.weights, tower.biases))
+    (w1, w2), (b1, b2) = ([p.detach().double().numpy() for p in given] for given in (encoder.weights, encoder.biases))
     return a @ np.maximum(a @ graph.features @ w1 + b1, 0) @ w2 + b2
 
 

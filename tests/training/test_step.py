@@ -8,11 +8,12 @@ from ccassg import as_graph
 from ccassg.graph import draws, sparse
 from ccassg.model import augment
 from ccassg.model.algorithm import Algorithm1, cca_ssg
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Objective, cca_ssg_loss
 from ccassg.training.products import SeparateProducts, first_product
+from ccassg.training.rows import neighbours, take_rows
 from ccassg.training.step import ExactStep, StepView
-from ccassg.training.views import TwoWayEdges, needed_rows
+from ccassg.training.views import TwoWayEdges, needed_rows, pair_layers, partners
 
 N, F = 120, 30
 
@@ -60,7 +61,7 @@ def test_equals_autograd_on_the_definition(graph, dense, kind, dims, rate):
     for dtype, rtol in ((torch.float64, 1e-9), (torch.float32, 2e-3)):
         propagate, norm = kind != "mlp", kind != "gcn"
         encoder, expected = (
-            Tower(dims, propagate=propagate, batch_norm=norm, seed=1).to(dtype).train() for _ in range(2)
+            Encoder(dims, propagate=propagate, batch_norm=norm, seed=1).to(dtype).train() for _ in range(2)
         )
         x = sparse.from_scipy(graph.features, dtype)
         x = x.to_dense() if dense else x
@@ -81,11 +82,11 @@ def test_equals_algorithm_1(graph, kind, n_layers):
     settings = {"encoder": kind, "n_layers": n_layers, "hidden_dim": 24, "embedding_dim": 16, "learning_rate": 1e-3}
     algorithm = Algorithm1(plain_graph, settings)
     algorithm.f.double()
-    tower = Tower((F, *[24] * (n_layers - 1), 16), propagate=kind == "gcn", batch_norm=kind == "mlp").double()
+    encoder = Encoder((F, *[24] * (n_layers - 1), 16), propagate=kind == "gcn", batch_norm=kind == "mlp").double()
     with torch.no_grad():
         for i, layer in enumerate(algorithm.layers):
-            tower.weights[i].copy_(layer.weight.T)
-            tower.biases[i].copy_(layer.bias)
+            encoder.weights[i].copy_(layer.weight.T)
+            encoder.biases[i].copy_(layer.bias)
     fast, plain = make_views(plain_graph, n_layers, kind == "gcn", 0.3, torch.float64)
     features = torch.tensor(plain_graph.features.toarray(), dtype=torch.float64)
     outputs = [
@@ -94,12 +95,12 @@ def test_equals_algorithm_1(graph, kind, n_layers):
     ]
     loss = cca_ssg(*outputs, 1e-2)
     loss.backward()
-    terms = ExactStep(tower, Objective(1e-2))(
+    terms = ExactStep(encoder, Objective(1e-2))(
         first_product(sparse.from_scipy(plain_graph.features, torch.float64)), fast, N
     )
     torch.testing.assert_close(terms.loss, loss.detach())
     for i, layer in enumerate(algorithm.layers):
-        torch.testing.assert_close(tower.weights[i].grad, layer.weight.grad.T)
+        torch.testing.assert_close(encoder.weights[i].grad, layer.weight.grad.T)
 
 
 @pytest.mark.parametrize("dims", [(F, 6), (F, 8, 6)])
@@ -109,7 +110,7 @@ def test_graphs_of_more_than_one_block_of_rows(dims, dense):
     large = as_graph(
         sp.random(n, n, density=2 / n, random_state=0), sp.random(n, F, 0.15, random_state=1, format="csr")
     )
-    encoder, expected = (Tower(dims, propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    encoder, expected = (Encoder(dims, propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
     x = sparse.from_scipy(large.features, torch.float64)
     x = x.to_dense() if dense else x
     fast, plain = make_views(large, len(dims) - 1, True, 0.3, torch.float64)
@@ -121,7 +122,7 @@ def test_graphs_of_more_than_one_block_of_rows(dims, dense):
 @pytest.mark.parametrize("weights", [(1.0, 0.0), (0.0, 1e-2)])
 def test_ablated_objectives(graph, weights):
     objective = Objective(decorrelation=weights[1], invariance=weights[0])
-    encoder, expected = (Tower((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    encoder, expected = (Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
     x = sparse.from_scipy(graph.features, torch.float64)
     fast, plain = make_views(graph, 2, True, 0.2, torch.float64)
     ExactStep(encoder, objective)(first_product(x), fast, N)
@@ -133,7 +134,7 @@ def test_ablated_objectives(graph, weights):
 @pytest.mark.parametrize("dims", [(F, 6), (F, 8, 6), (F, 8, 7, 6)])
 def test_loss_on_some_nodes_equals_the_loss_of_those_rows(graph, propagate, dims):
     nodes = draws.sample_nodes(N, 40, seed=0, step=0)
-    encoder, expected = (Tower(dims, propagate=propagate, batch_norm=False, seed=1).double() for _ in range(2))
+    encoder, expected = (Encoder(dims, propagate=propagate, batch_norm=False, seed=1).double() for _ in range(2))
     x = sparse.from_scipy(graph.features, torch.float64)
     fast, plain = make_views(graph, len(dims) - 1, propagate, 0.2, torch.float64, nodes)
     features = first_product(x) if propagate else first_product(x).rows(nodes)
@@ -145,7 +146,7 @@ def test_loss_on_some_nodes_equals_the_loss_of_those_rows(graph, propagate, dims
 def test_views_with_features_of_their_own(graph):
     x1 = sparse.from_scipy(graph.features, torch.float64)
     x2 = x1.with_values(2 * x1.values + 1)
-    encoder, expected = (Tower((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
+    encoder, expected = (Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1).double() for _ in range(2))
     fast, plain = make_views(graph, 2, True, 0.2, torch.float64)
     ExactStep(encoder, Objective(1e-2))(SeparateProducts([first_product(x1), first_product(x2)]), fast, N)
     outputs = [expected(x, a, keep_columns=c) for x, (a, c) in zip((x1, x2), plain, strict=True)]
@@ -153,8 +154,37 @@ def test_views_with_features_of_their_own(graph):
     assert_same_gradients(encoder, expected, 1e-9)
 
 
+@pytest.mark.parametrize("dims", [(F, 6), (F, 8, 6), (F, 8, 7, 6)])
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+@pytest.mark.parametrize("n_loss", [N, 40])
+@pytest.mark.parametrize("dense", [False, True])
+def test_pairs_of_neighbours_equal_the_definition(graph, dense, n_loss, rate, dims):
+    """Z1 = f(x_i, mask 1) and Z2 = f(x_j(i), mask 2), through one MLP."""
+    nodes = draws.sample_nodes(N, n_loss, seed=0, step=3)
+    drawn = partners(neighbours(graph)[0], nodes, seed=0, step=3)
+    for dtype, rtol in ((torch.float64, 1e-9), (torch.float32, 2e-3)):
+        encoder, expected = (Encoder(dims, propagate=False, batch_norm=True, seed=1).to(dtype) for _ in range(2))
+        x = sparse.from_scipy(graph.features, dtype)
+        x = x.to_dense() if dense else x
+        columns = [augment.mask_features(F, rate, seed=0, step=3, view=v) for v in (0, 1)]
+        needed, layers = pair_layers(nodes, drawn, len(dims) - 1, torch.device("cpu"))
+        views = tuple(StepView(c, in_precision(each, dtype)) for c, each in zip(columns, layers, strict=True))
+        terms = ExactStep(encoder, Objective(1e-2))(first_product(x).rows(needed), views, n_loss)
+        outputs = [expected(take_rows(x, w), keep_columns=c) for w, c in zip((nodes, drawn), columns, strict=True)]
+        wanted = cca_ssg_loss(*outputs, Objective(1e-2))
+        wanted.loss.backward()
+        torch.testing.assert_close(tuple(terms), tuple(wanted), rtol=rtol, atol=rtol)
+        assert_same_gradients(encoder, expected, rtol)
+        for got, want in zip(encoder.buffers(), expected.buffers(), strict=True):
+            torch.testing.assert_close(got, want)
+
+
+def in_precision(layers, dtype):
+    return [each and tuple(m.with_values(m.values.to(dtype)) for m in each) for each in layers]
+
+
 def test_dead_units_and_constant_outputs_have_finite_gradients(graph):
-    encoder = Tower((F, 8, 6), propagate=True, batch_norm=False, seed=1)
+    encoder = Encoder((F, 8, 6), propagate=True, batch_norm=False, seed=1)
     with torch.no_grad():
         encoder.biases[0].fill_(-100.0)  # every hidden unit is off
     fast, _ = make_views(graph, 2, True, 0.2, torch.float32)

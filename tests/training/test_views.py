@@ -1,4 +1,4 @@
-"""The views of training are those of the definition, and come with their transposes."""
+"""The views of training are those of the definition, and come with their transposes; partners are random neighbours."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,10 @@ import torch
 from ccassg import as_graph
 from ccassg.graph import sparse
 from ccassg.model import augment
-from ccassg.training.views import TwoWayEdges, needed_rows
+from ccassg.model.encoder import gcn, mlp
+from ccassg.training.rows import neighbours
+from ccassg.training.views import TwoWayEdges, Views, needed_rows, pair_layers, partners
+from short_runs import settings
 
 N = 60
 
@@ -45,3 +48,82 @@ def test_some_rows_of_two_layers_are_those_of_the_whole():
     whole = a.to_dense() @ (a.to_dense() @ h)
     torch.testing.assert_close(second.to_dense() @ (first.to_dense() @ h), whole[nodes])
     torch.testing.assert_close(first_t.to_dense(), first.to_dense().T)
+
+
+def drawn_on(graph, nodes=None, *, seed=0, step=0):
+    received, _ = neighbours(graph)
+    return partners(received, torch.arange(graph.n_nodes) if nodes is None else nodes, seed=seed, step=step)
+
+
+def test_partners_by_hand():
+    """A path 0 - 1 - 2 and a node alone: the ends have one neighbour, the middle two."""
+    path = as_graph([[0, 1], [1, 2]], np.ones((4, 1)))
+    drawn = torch.stack([drawn_on(path, step=step) for step in range(40)])
+    assert set(drawn[:, 0].tolist()) == set(drawn[:, 2].tolist()) == {1}
+    assert set(drawn[:, 1].tolist()) == {0, 2}
+    assert set(drawn[:, 3].tolist()) == {3}
+
+
+def test_partners_are_those_a_node_receives_from():
+    arrows = as_graph([[0, 1], [1, 2]], np.ones((3, 1)), directed=True)
+    assert drawn_on(arrows).tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_partners_are_uniform_whatever_the_weights(weighted):
+    hub = sp.csr_array(np.arange(1.0, 11.0)[None] if weighted else np.ones((1, 10)))
+    star = as_graph(sp.block_array([[None, hub], [hub.T, None]], format="csr"), np.ones((11, 1)))
+    drawn = torch.cat([drawn_on(star, torch.tensor([0]), step=step) for step in range(5000)])
+    counts = np.bincount(drawn, minlength=11)
+    assert counts[0] == 0
+    assert ((counts[1:] - 500) ** 2 / 500).sum() < 28  # 0.1 % quantile of chi-square with 9 degrees of freedom
+
+
+def test_partners_of_different_nodes_are_independent():
+    whole = as_graph(sp.csr_array(np.ones((40, 40)) - np.eye(40)), np.ones((40, 1)))
+    drawn = torch.stack([drawn_on(whole, step=step) for step in range(300)]).double().numpy()
+    correlations = np.corrcoef(drawn.T) - np.eye(40)
+    assert np.abs(correlations).max() < 5 / 300**0.5
+
+
+def test_partners_do_not_depend_on_the_batch_but_on_seed_and_step():
+    graph = as_graph(sp.random(N, N, density=0.2, random_state=0), np.ones((N, 1)))
+    whole = drawn_on(graph, seed=1, step=2)
+    some = torch.tensor([40, 3, 17, 3])
+    assert torch.equal(drawn_on(graph, some, seed=1, step=2), whole[some])
+    for other in ({"seed": 1, "step": 3}, {"seed": 2, "step": 2}):
+        assert (drawn_on(graph, **other) != whole).double().mean() > 0.5
+
+
+def test_the_first_layer_picks_the_rows_of_each_view():
+    nodes, drawn = torch.tensor([1, 4, 6]), torch.tensor([4, 9, 4])
+    needed, layers = pair_layers(nodes, drawn, 2, torch.device("cpu"))
+    assert needed.tolist() == [1, 4, 6, 9]
+    for (pick, _), rows in zip((layers[0][0], layers[1][0]), (nodes, drawn), strict=True):
+        torch.testing.assert_close(pick.to_dense() @ needed.float(), rows.float())
+    for (pick, pick_t), second in layers:
+        assert second is None
+        assert torch.equal(pick_t.to_dense(), pick.to_dense().T)
+
+
+def test_a_process_may_have_no_node_of_a_batch():
+    nothing = torch.zeros(0, dtype=torch.int64)
+    needed, layers = pair_layers(nothing, drawn_on(as_graph([[0], [1]], np.ones((2, 1))), nothing), 1, nothing.device)
+    assert len(needed) == 0
+    assert [layer[0] is None or layer[0][0].shape == (0, 0) for layer in layers] == [True, True]
+
+
+def test_the_first_view_of_all_nodes_needs_no_picking():
+    graph = as_graph([[0, 1], [1, 2]], np.ones((4, 1)))
+    make = Views(graph, mlp((1, 2, 2)), settings(neighbour_view=True))
+    features, (first, second), n = make(0)
+    assert n == 4
+    assert features is make.features
+    assert first.layers == [None, None]
+    assert second.layers[0][0].indices[0] == 1
+
+
+def test_a_gcn_has_no_neighbour_view():
+    graph = as_graph([[0, 1], [1, 2]], np.ones((4, 1)))
+    with pytest.raises(ValueError, match="neighbour_view is for an MLP"):
+        Views(graph, gcn((1, 2)), settings(neighbour_view=True))

@@ -192,10 +192,10 @@ def test_texts_that_are_no_config(tmp_path, model, text):
     change=st.dictionaries(
         st.sampled_from(["parameters", "features", "state", "history", "fit_seconds", "method", "format"]), JSON
     ),
-    state=st.dictionaries(st.sampled_from(["settings", "reasons", "towers"]), JSON),
-    tower=st.dictionaries(st.sampled_from(["dims", "propagate", "batch_norm", "extra_hops"]), JSON),
+    state=st.dictionaries(st.sampled_from(["settings", "reasons", "encoder"]), JSON),
+    encoder=st.dictionaries(st.sampled_from(["dims", "propagate", "batch_norm", "n_features", "widths", "hops"]), JSON),
 )
-def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count, change, state, tower):
+def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count, change, state, encoder):
     bounded()
     count("property tests", files=1)
     folder = tmp_path_factory.getbasetemp() / "any-config"
@@ -203,7 +203,7 @@ def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count
         CCASSG(n_steps=1, hidden_dim=4, embedding_dim=3, random_state=0).fit(GRAPH).save(folder)
         (folder / "config.json").rename(folder / "good.json")
     good = json.loads((folder / "good.json").read_text())
-    good["state"]["towers"][0] |= tower
+    good["state"]["encoder"] |= encoder
     good["state"] |= state
     (folder / "config.json").write_text(json.dumps(good | change))
     try:

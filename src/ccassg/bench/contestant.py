@@ -47,10 +47,10 @@ def contestant(job: dict[str, Any]) -> Callable[[], object]:
     if job["kind"] == "textbook":
         return Algorithm1(graph, settings, device=job["device"]).step
     model = CCASSG(**settings, random_state=0, device=job["device"])
-    run, (tower,) = model.prepare(graph)
-    views = Views(graph, tower, run)
-    compute = ExactStep(tower, run.objective)
-    optimizer = torch.optim.Adam(tower.parameters(), lr=run.learning_rate, fused=True)
+    run, encoder = model.prepare(graph)
+    views = Views(graph, encoder, run)
+    compute = ExactStep(encoder, run.objective)
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=run.learning_rate, fused=True)
     steps = itertools.count()
 
     def step() -> None:

@@ -48,13 +48,19 @@ def evaluate(
             f"--label-column {label_column}"
         )
     if "probe" in result:
-        probe, clusters = result["probe"], result["clustering"]
-        say(f"linear probe            {100 * probe['accuracy']:.2f} ± {100 * probe['std']:.2f} % over {seeds} splits")
-        say(f"macro F1                {100 * fmean(probe['macro_f1']):.2f} %")
+        probe, convex, clusters = result["probe"], result["probe"]["logistic"], result["clustering"]
+        say(f"linear probe over {seeds} random splits")
+        say(f"  paper's probe         {_percent(probe)}: Adam, 2000 epochs")
+        say(f"  logistic regression   {_percent(convex)}: strength chosen on validation")
+        say(f"macro F1                {100 * fmean(probe['macro_f1']):.2f} % of the paper's probe")
         say(f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f}")
         say(f"10 nearest neighbours   {100 * result['knn']:.2f} %")
     else:
         say("no labels were given (--labels), so nothing was scored against them")
+
+
+def _percent(probe: dict[str, Any]) -> str:
+    return f"{100 * probe['accuracy']:.2f} ± {100 * probe['std']:.2f} %"
 
 
 @app.command()

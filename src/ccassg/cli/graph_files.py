@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,9 +49,13 @@ class GraphFiles:
     )
     text: Annotated[str, typer.Option(help="Free-text feature columns: refuse or hash.")] = "refuse"
     scale: Annotated[
-        bool,
-        typer.Option("--scale", help="Bring numeric columns to mean 0 and standard deviation 1; the model keeps both."),
-    ] = False
+        bool | None,
+        typer.Option(
+            "--scale/--no-scale",
+            help="Bring numeric columns to mean 0 and standard deviation 1, kept with the model; by default where sizes are "
+            "far apart.",
+        ),
+    ] = None
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
     data_dir: DataDir = None
 
@@ -62,7 +66,8 @@ class GraphFiles:
         names = self.feature_columns
         columns = None if names is None else [name.strip() for name in names.split(",") if name.strip()]
         given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": columns}
-        return open_graph(given.pop("graph"), **(given | more))
+        data = open_graph(given.pop("graph"), **(given | more))
+        return replace(data, notes=tuple(note.replace("`scale=False`", "--no-scale") for note in data.notes))
 
 
 def reads_graph(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:

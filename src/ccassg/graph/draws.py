@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 # What a draw is for; part of its key, so that no two uses of one (seed, step, view) share numbers.
-EDGES, COLUMNS, NODES, ORDER = 0, 1, 2, 3
+EDGES, COLUMNS, NODES, ORDER, PARTNERS = 0, 1, 2, 3, 4
 
 _MASK = 2**64 - 1
 # Multipliers of the MurmurHash3 64-bit finaliser, as signed integers for torch.

@@ -2,16 +2,17 @@
 
 import hashlib
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph.checks import Features, mapped
+from ccassg.graph.checks import Array, Features, mapped
 from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
-from ccassg.graph.scaling import Scaling, check_scaling, scale_columns
+from ccassg.graph.scaling import Scaling, check_scaling, scale_columns, unscale_columns
 from ccassg.graph.structural import structural_names
 
 
@@ -58,10 +59,10 @@ class FeatureSpace:
         else:
             features = _with_zeros(features)[:, order]
             # The column of zeros at the end is on no scale.
-            padded = None if scaling is None else ((*scaling.means, 0.0), (*scaling.deviations, 1.0))
-            scaling = None if padded is None else Scaling(*(tuple(part[i] for i in order) for part in padded))
+            padded = None if scaling is None else Scaling((*scaling.means, 0.0), (*scaling.deviations, 1.0))
+            scaling = _among(padded, order)
         if scaling != self.scaling:
-            features = self._scaled(features, scaling, is_named)
+            features = self._rescaled(features, scaling, is_named)
         if self.structural and self.edges != edge_fingerprint(graph):
             warnings.warn(
                 "this model was trained on features made from another graph's edges; its eigenvectors do not carry over",
@@ -129,21 +130,31 @@ class FeatureSpace:
             )
         return [place[name] for name in wanted]
 
-    def _scaled(self, features: Any, scaling: Scaling | None, is_named: bool) -> Features:
-        """Return unscaled features on the scale of training; ValueError for those that are on another."""
-        if self.scaling is None or scaling is not None or mapped(features) is not None:
+    def _rescaled(self, features: Any, scaling: Scaling | None, is_named: bool) -> Features:
+        """Return features on the scale of training, from none or from their own; ValueError for those that cannot be."""
+        if mapped(features) is not None or (is_named and self._has_scaled_categories(scaling)):
             raise ValueError(
                 "the features of the graph are not scaled as those of the model; embed the files it was made from"
             )
-        if sp.issparse(features) and is_named:
-            return _scale_some(features, self.scaling)
-        if sp.issparse(features):
+        if not sp.issparse(features):
+            copy: Features = features.copy()
+            _rescale(copy, scaling, self.scaling)
+            return copy
+        if self.scaling is not None and not is_named:
             raise ValueError(
                 "the matrix of features is sparse, but the features used in training were dense and scaled; save it as .npy"
             )
-        copy: Features = features.copy()
-        scale_columns(copy, np.array(self.scaling.means), np.array(self.scaling.deviations))
-        return copy
+        return _rescale_some(features, scaling, self.scaling)
+
+    def _has_scaled_categories(self, scaling: Scaling | None) -> bool:
+        """Whether categories or hashed text were scaled, which training left alone: numbers that no table gave."""
+        if scaling is None:
+            return False
+        now, was = (
+            _is_scaled(scaling),
+            np.zeros(self.n_features, bool) if self.scaling is None else _is_scaled(self.scaling),
+        )
+        return any(now[i] and not was[i] and ("=" in name or "#" in name) for i, name in enumerate(self.names or ()))
 
 
 def edge_fingerprint(graph: Graph) -> str:
@@ -166,14 +177,30 @@ def _with_zeros(features: Any) -> Any:
     return np.hstack([features, np.zeros((len(features), 1), features.dtype)])
 
 
-def _scale_some(features: sp.csr_array, scaling: Scaling) -> sp.csr_array:
-    """Scale the numbers among sparse columns; categories and hashed text stay as they are, and sparse."""
-    means, deviations = map(np.array, scaling)
-    is_number = (means != 0) | (deviations != 1)
-    numbers = features[:, np.flatnonzero(is_number)].toarray()
-    scale_columns(numbers, means[is_number], deviations[is_number])
-    others = features[:, np.flatnonzero(~is_number)]
-    back = np.argsort(np.concatenate([np.flatnonzero(~is_number), np.flatnonzero(is_number)]))
-    scaled = sp.csr_array(sp.hstack([others, sp.csr_array(numbers)], format="csr")[:, back])
+def _is_scaled(scaling: Scaling) -> Array:
+    return (np.array(scaling.means) != 0) | (np.array(scaling.deviations) != 1)
+
+
+def _rescale(matrix: Array, before: Scaling | None, after: Scaling | None) -> None:
+    """Bring the columns of an array from one scale to another, in place; None is that of the files."""
+    if before is not None:
+        unscale_columns(matrix, np.array(before.means), np.array(before.deviations))
+    if after is not None:
+        scale_columns(matrix, np.array(after.means), np.array(after.deviations))
+
+
+def _rescale_some(features: sp.csr_array, before: Scaling | None, after: Scaling | None) -> sp.csr_array:
+    """Rescale the numbers among sparse columns; categories and hashed text stay as they are, and sparse."""
+    is_number = np.any([_is_scaled(scaling) for scaling in (before, after) if scaling is not None], axis=0)
+    chosen, rest = np.flatnonzero(is_number), np.flatnonzero(~is_number)
+    numbers = features[:, chosen].toarray()
+    _rescale(numbers, _among(before, chosen), _among(after, chosen))
+    back = np.argsort(np.concatenate([rest, chosen]))
+    scaled = sp.csr_array(sp.hstack([features[:, rest], sp.csr_array(numbers)], format="csr")[:, back])
     scaled.sort_indices()
     return scaled
+
+
+def _among(scaling: Scaling | None, columns: Iterable[int]) -> Scaling | None:
+    """Return the scaling of some columns, in this order."""
+    return None if scaling is None else Scaling(*(tuple(part[i] for i in columns) for part in scaling))

@@ -13,6 +13,7 @@ import numpy as np
 from ccassg.graph.checks import Array
 
 PIECE_ENTRIES = 2**20
+CENTRED = 1e-4
 
 
 class Scaling(NamedTuple):
@@ -42,6 +43,35 @@ def scale_columns(matrix: Array, means: Array, deviations: Array, piece: int = P
     with np.errstate(over="ignore"):  # what is infinite in 32 bits is refused with all other features
         for rows in _pieces(matrix, piece):
             rows[:] = (rows - means) / divisors
+
+
+def unscale_columns(matrix: Array, means: Array, deviations: Array, piece: int = PIECE_ENTRIES) -> None:
+    """Undo `scale_columns` in place, up to rounding."""
+    with np.errstate(over="ignore"):
+        for rows in _pieces(matrix, piece):
+            rows[:] = rows * deviations + means
+
+
+def column_sizes(matrix: Array, piece: int = PIECE_ENTRIES) -> Array:
+    """Return the root mean square of what is not 0 in each column of a float32 array; 0 where nothing is.
+
+    Zeros do not count: a rare word is of size 1 like a frequent one.
+    """
+    squares, counts = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1], np.int64)
+    for rows in _pieces(matrix, piece):
+        squares += np.square(rows, dtype=np.float64).sum(axis=0)
+        counts += np.count_nonzero(rows, axis=0)
+    return np.sqrt(squares / np.maximum(1, counts))
+
+
+def are_components(matrix: Array) -> bool:
+    """Whether columns look like principal components: three or more, each with mean 0, the largest first.
+
+    Their sizes say how much each counts, and one scale would take that away.
+    """
+    means, deviations = means_and_deviations(matrix)
+    is_centred = (np.abs(means) <= CENTRED * deviations).all()
+    return bool(len(means) > 2 and is_centred and (np.diff(deviations) <= CENTRED * deviations[:-1]).all())
 
 
 def as_scaling(means: Array, deviations: Array) -> Scaling:

@@ -16,12 +16,12 @@ import scipy.sparse as sp
 from ccassg.graph import Array, Features, scaling
 from ccassg.graph.scaling import Scaling
 from ccassg.io.columns import numbers
+from ccassg.io.sizes import Spread, mostly_zeros, says_scaled, sizes_of_list, spread_of
 from ccassg.io.tables import FrameTable, Table, counted, is_string, listed, shown
 
 MAX_CATEGORIES = 256
 MAX_CATEGORY_LENGTH = 60
 TEXT_DIM = 256
-SCALES_APART = 10
 # In the note on scales; the report page shows a note with these words as a warning.
 DROWNS = "will rule the embedding"
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -36,13 +36,14 @@ def encode_columns(
     text: str = "refuse",
     text_dim: int = TEXT_DIM,
     like: Sequence[str] | None = None,
-    scale: bool = False,
+    scale: bool | None = False,
 ) -> tuple[Features, tuple[str, ...], Scaling | None]:
-    """Turn columns of ``data``, in this order, into features (n, n_features), their names and, if asked for, their scaling.
+    """Turn columns of ``data``, in this order, into features (n, n_features), their names and, if scaled, their scaling.
 
     Features are sparse if at least three quarters of more than 64 columns are zeros. Free text is refused with advice, or
     its words are counted and hashed to ``text_dim`` columns. ``like`` are names to reproduce; see the module's head.
-    ``scale`` brings columns of numbers to mean 0 and standard deviation 1; categories and text stay as they are.
+    ``scale`` brings columns of numbers to mean 0 and standard deviation 1; categories and text stay as they are. None does
+    so where sizes are far apart, but for many columns of mostly zeros and for features that are to be like others.
     """
     blocks: list[Any] = []
     names: list[str] = []
@@ -56,6 +57,7 @@ def encode_columns(
         wanted = stems.get(name)
         if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
             block, made = _lists(table, name, column)
+            sizes |= sizes_of_list(name, block, made)
         elif wanted or is_string(kind):
             block, made = _strings(table, name, column, text, text_dim, wanted)
             sizes[name] = 1.0
@@ -63,18 +65,21 @@ def encode_columns(
                 categories[name] = len(made)
         else:
             numeric.append(_numbers(table, name, column))
-            sizes[name] = float(np.sqrt(np.mean(np.square(numeric[-1], dtype=np.float64))))
+            sizes[name] = float(scaling.column_sizes(numeric[-1][:, None])[0])
             names.append(name)
             continue
         _flush(blocks, numeric)
         blocks.append(block)
         names += made
     _flush(blocks, numeric)
-    used = _scale(blocks, len(names)) if scale else None
+    spread = spread_of(sizes) if like is None and not scale else None
+    dense = [block for block in blocks if isinstance(block, np.ndarray)]
+    automatic = scale is None and spread is not None and not mostly_zeros(dense)
+    used = _scale(blocks, len(names)) if scale or automatic else None
     if like is None:
         _note_categories(table, categories)
-        if used is None:
-            _note_scales(table, sizes)
+        if spread is not None:
+            table.notes.append(says_scaled(table, spread) if automatic else _says_drowned(table, spread))
         return _assemble(blocks), tuple(names), used
     place = {name: i for i, name in enumerate(names)}
     lacking = [name for name in like if name not in place]
@@ -214,15 +219,12 @@ def _note_categories(table: Table, n_values: dict[str, int]) -> None:
         )
 
 
-def _note_scales(table: Table, sizes: dict[str, float]) -> None:
+def _says_drowned(table: Table, spread: Spread) -> str:
     """Say that columns are of very different size: features are taken as they are, and the largest drown the rest."""
-    known = {name: size for name, size in sizes.items() if size > 0}
-    large, small = max(known, key=known.__getitem__, default=""), min(known, key=known.__getitem__, default="")
-    if known and known[large] > SCALES_APART * known[small]:
-        table.notes.append(
-            f"{table}: values of {large!r} are about {known[large]:.2g} in size, those of {small!r} {known[small]:.2g}; the "
-            f"larger {DROWNS} unless you bring them to one scale (`scale=True`)"
-        )
+    return (
+        f"{table}: values of {spread.large!r} are about {spread.largest:.2g} in size, those of {spread.small!r} "
+        f"{spread.smallest:.2g}; the larger {DROWNS} unless you bring them to one scale (`scale=True`)"
+    )
 
 
 def _scale(blocks: list[Any], width: int) -> Scaling:
@@ -245,9 +247,7 @@ def _flush(blocks: list[Any], numeric: list[Array]) -> None:
 
 
 def _assemble(blocks: list[Any]) -> Features:
-    width = sum(block.shape[1] for block in blocks)
-    n_stored = sum(block.nnz if sp.issparse(block) else np.count_nonzero(block) for block in blocks)
-    if width > 64 and n_stored < 0.25 * width * blocks[0].shape[0]:
+    if mostly_zeros(blocks):
         return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
     return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks])
 

@@ -13,6 +13,7 @@ from ccassg.io.encode import columns_of, encode_columns
 from ccassg.io.files import READING, Reading, suffix_of
 from ccassg.io.ids import flat, positions, settle, unique_ids
 from ccassg.io.open_table import open_table
+from ccassg.io.sizes import says_scaled, spread_of_matrix
 from ccassg.io.tables import FrameTable, NodeRows, Table, shown
 
 
@@ -27,25 +28,25 @@ def read_nodes(
     guess_labels: bool = True,
     text: str = "refuse",
     like: Sequence[str] | None = None,
-    scale: bool = False,
+    scale: bool | None = None,
     reading: Reading = READING,
 ) -> NodeRows:
     """Read features, and labels if they stand in the same table; options as in `read_graph`.
 
     The source is a table with one row per node, or a matrix (``.npy``, SciPy ``.npz``), whose ``ids`` are a file of their own.
     The ids that the edges name, ``edge_ids``, tell whether a table's first column holds ids. A dense matrix is scaled as
-    columns of numbers are, a sparse one stays as it is.
+    columns of numbers are, but never unasked if it is mostly zeros or looks like principal components; a sparse one stays.
     """
     if text not in ("refuse", "hash"):
         raise ValueError(f"text must be 'refuse' or 'hash', got {text!r}")
-    if not isinstance(scale, bool):
-        raise ValueError(f"scale must be True or False, got {scale!r}")
+    if not isinstance(scale, bool | None):
+        raise ValueError(f"scale must be True, False or None, got {scale!r}")
     if scale and like is not None:
         raise ValueError(
             "scale=True goes by the new nodes' own numbers; leave it out, the model knows those of training"
         )
     if tables.is_path(source) and suffix_of(source) in MATRIX_SUFFIXES:
-        return _of_matrix(source, ids, scale, reading)
+        return _of_matrix(source, ids, False if like is not None else scale, reading)
     if ids is not None:
         raise ValueError(
             f"{source} is a table and has its ids in a column (`id_column`); an ids file goes with .npy and .npz"
@@ -87,11 +88,14 @@ def open_nodes(source: Any, reading: Reading, known_ids: pa.Array | None = None)
     return table
 
 
-def _of_matrix(source: Any, ids: Any, scale: bool, reading: Reading) -> NodeRows:
+def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> NodeRows:
     matrix = read_matrix(source, reading.limits)
     notes: list[str] = []
     scaling = None
-    if scale and isinstance(matrix, np.ndarray):
+    spread = spread_of_matrix(matrix) if scale is None and isinstance(matrix, np.ndarray) else None
+    if spread is not None:
+        notes.append(says_scaled(source, spread))
+    if isinstance(matrix, np.ndarray) and (scale or spread is not None):
         means, deviations = means_and_deviations(matrix)
         scale_columns(matrix, means, deviations)
         scaling = as_scaling(means, deviations)

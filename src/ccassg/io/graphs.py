@@ -39,7 +39,7 @@ def read_graph(
     directed: bool = False,
     text: str = "refuse",
     like: Sequence[str] | None = None,
-    scale: bool = False,
+    scale: bool | None = None,
     n_components: int = 32,
     header: bool | None = None,
     encoding: str = "utf-8",
@@ -68,10 +68,10 @@ def read_graph(
         What to do with free text among the features: an error with advice, or its words counted and hashed.
     like : sequence of str
         The ``feature_names`` of the graph a model was trained on: those of new nodes are matched with them.
-    scale : bool
-        Bring every numeric column to mean 0 and standard deviation 1 over the nodes, a constant one to 0. Categories,
-        hashed text, sparse matrices and features made from the edges stay as they are. A model brings new nodes to the
-        scale of those it was trained on.
+    scale : bool, optional
+        Bring every numeric column to mean 0 and standard deviation 1 over the nodes, a constant one to 0. By default where
+        columns are of very different size, with a note. Categories, hashed text, sparse matrices and features made from
+        the edges stay as they are. A model brings new nodes to the scale of those it was trained on.
     n_components : int
         For `structural_features`.
     header, encoding

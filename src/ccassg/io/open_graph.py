@@ -22,12 +22,14 @@ def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True,
         return _open_store(graph, verify, options)
     if not Path(graph).exists():
         raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
+    if "like" in options and options.get("scale") is None:
+        options["scale"] = False  # new nodes for a model, which brings them to its own scale, even if it has no names
     return read_graph(graph, **options)
 
 
 def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:
     """Open a store; ValueError if options ask for what it cannot give, rather than passing over them."""
-    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "scale": False, "like": options.get("like")}
+    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "like": options.get("like")}
     for name, value in options.items():
         if value != usual.get(name):
             raise ValueError(

@@ -1,12 +1,12 @@
 """The encoders of the paper: GCN, and MLP with batch normalisation.
 
-Both are one module, `Tower`: linear layers that may aggregate over the neighbourhood (GCN) and may normalise their hidden
-activations (MLP). An `Encoder` is one tower, or several side by side. The forward pass here is the plain, differentiable
-definition; training uses `ccassg.training.step`, which computes the same loss and gradients faster.
+Both are one module, `Encoder`: linear layers that may aggregate over the neighbourhood (GCN) and may normalise their hidden
+activations (MLP). The forward pass here is the plain, differentiable definition; training uses `ccassg.training.step`, which
+computes the same loss and gradients faster.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from ccassg.graph import sparse
 from ccassg.graph.sparse import CSR
 
 
-class Tower(nn.Module):
+class Encoder(nn.Module):
     """Layers ``H <- relu(norm(A H W + b))``, the last without norm and relu.
 
     Parameters
@@ -30,17 +30,11 @@ class Tower(nn.Module):
         Normalise hidden activations over the nodes.
     seed : int
         Of the initial weights: Glorot uniform for a GCN, PyTorch's linear default for an MLP, zero biases for a GCN.
-    extra_hops : int
-        Further multiplications by the adjacency in the last layer, before its bias, once training is over.
-        paper: none.
     """
 
-    def __init__(
-        self, dims: Sequence[int], *, propagate: bool, batch_norm: bool, seed: int = 0, extra_hops: int = 0
-    ) -> None:
+    def __init__(self, dims: Sequence[int], *, propagate: bool, batch_norm: bool, seed: int = 0) -> None:
         super().__init__()
         self.propagate = propagate
-        self.extra_hops = extra_hops
         pairs = list(itertools.pairwise(dims))
         self.weights = nn.ParameterList([nn.Parameter(torch.empty(pair)) for pair in pairs])
         self.biases = nn.ParameterList([nn.Parameter(torch.zeros(width)) for _, width in pairs])
@@ -62,7 +56,7 @@ class Tower(nn.Module):
     @property
     def n_hops(self) -> int:
         """How far a node looks."""
-        return len(self.weights) * self.propagate + self.extra_hops
+        return len(self.weights) * self.propagate
 
     def forward(self, features: Tensor | CSR, a: CSR | None = None, *, keep_columns: Tensor | None = None) -> Tensor:
         """Embed the nodes, (n, n_features) -> (n, d), differentiably in the parameters.
@@ -81,7 +75,7 @@ class Tower(nn.Module):
             if i == 0 and keep_columns is not None:
                 weight = weight * keep_columns.unsqueeze(1)
             h = SparseProduct.apply(h, weight) if isinstance(h, CSR) else h @ weight
-            for _ in range(self.propagate + (self.extra_hops if i == last else 0)):
+            if self.propagate:
                 h = SparseProduct.apply(a, h)
             h = h + bias
             if i < last:
@@ -89,59 +83,14 @@ class Tower(nn.Module):
         return h
 
 
-def gcn(dims: Sequence[int], *, seed: int = 0) -> Tower:
+def gcn(dims: Sequence[int], *, seed: int = 0) -> Encoder:
     """Build a graph convolutional network: D_in^-1/2 (A + I) D_out^-1/2 H W + b, ReLU between layers."""
-    return Tower(dims, propagate=True, batch_norm=False, seed=seed)
+    return Encoder(dims, propagate=True, batch_norm=False, seed=seed)
 
 
-def mlp(dims: Sequence[int], *, seed: int = 0) -> Tower:
+def mlp(dims: Sequence[int], *, seed: int = 0) -> Encoder:
     """Build Linear - BatchNorm - ReLU - ... - Linear, blind to the edges."""
-    return Tower(dims, propagate=False, batch_norm=True, seed=seed)
-
-
-class Encoder(nn.Module):
-    """One or more towers side by side: the columns of one after those of the other.
-
-    paper: one tower. Several keep apart what their inputs say, so that a linear probe can use any (`ccassg.defaults.towers`).
-
-    Parameters
-    ----------
-    towers : sequence of Tower
-        Of the same features.
-    """
-
-    def __init__(self, towers: Sequence[Tower]) -> None:
-        super().__init__()
-        self.towers = nn.ModuleList(towers)
-
-    def __iter__(self) -> Iterator[Tower]:
-        """Go through the towers, in the order of their columns."""
-        return iter(self.towers)  # type: ignore[arg-type]
-
-    def __len__(self) -> int:
-        """Count the towers."""
-        return len(self.towers)
-
-    @property
-    def dims(self) -> tuple[int, int]:
-        """Widths of the features and of the whole embedding."""
-        towers = list(self)
-        return towers[0].dims[0], sum(tower.dims[-1] for tower in towers)
-
-    @property
-    def n_hops(self) -> int:
-        """How far a node looks."""
-        return max(tower.n_hops for tower in self)
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of trained values."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
-    def forward(self, features: Tensor | CSR, a: CSR | None = None, *, keep_columns: Tensor | None = None) -> Tensor:
-        """Embed the nodes, (n, n_features) -> (n, d); arguments as for a `Tower`."""
-        made = [tower(features, a, keep_columns=keep_columns) for tower in self]
-        return made[0] if len(made) == 1 else torch.cat(made, 1)  # cat would copy
+    return Encoder(dims, propagate=False, batch_norm=True, seed=seed)
 
 
 class SparseProduct(torch.autograd.Function):

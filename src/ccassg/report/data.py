@@ -15,7 +15,7 @@ class ReportData:
     """All that the page shows. Only ``title`` and ``embedding`` are needed; what is left out is not drawn.
 
     The first six are as in `write_report`. ``history`` has one value per step. ``probe`` is as of `ProbeResult.as_dict`,
-    with ``classes``, the names of the classes. Of the ``provenance``, ``seconds`` and ``peak_memory`` (bytes) are also shown
+    with ``classes``, the names of the classes, and maybe ``logistic``, the convex probe's own. Of the ``provenance``, ``seconds`` and ``peak_memory`` (bytes) are also shown
     at the top. ``choices`` say why automatic settings are what they are; ``graph`` are the counts of `Graph.counts`.
     """
 

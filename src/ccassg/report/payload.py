@@ -57,7 +57,7 @@ def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
     n, dim = embedding.shape
     found = diagnose(embedding)
     reduced = derive.principal_components(embedding)
-    joined = data.settings.get("encoder") == "joined"
+    joined = data.settings.get("encoder") == "canonical"
     warnings = [str(note) for note in data.notes if DROWNS in str(note)] + found["warnings"]
     warnings += derive.run_warnings(data.graph, data.history, dim, joined=joined)
     notes = [note for note in data.notes if DROWNS not in str(note)]

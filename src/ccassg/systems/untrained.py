@@ -49,7 +49,7 @@ class UntrainedGCN(Embedder):
 
     def _module(self) -> Encoder:
         hidden = [self.hidden_dim] * (self.n_layers - 1)
-        return Encoder([gcn((self.n_features_in_, *hidden, self.embedding_dim), seed=self.seed_)])
+        return gcn((self.n_features_in_, *hidden, self.embedding_dim), seed=self.seed_)
 
     def _embed(self, graph: Graph) -> Tensor:
         return embed(self.module_, graph)

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from ccassg.graph import Graph, draws, sparse
 from ccassg.graph.sparse import CSR
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.training.products import FirstProduct, SeparateProducts, first_product
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs
-from ccassg.training.views import step_views
+from ccassg.training.views import has_pairs, pair_layers, partners, step_views
 
 EDGES_AT_ONCE = 2**22
 # Running means reach back to as many batches as it takes to have this many nodes per dimension, and to no more than so many.
@@ -82,7 +82,7 @@ class BatchViews:
     def __init__(
         self,
         graph: Graph,
-        tower: Tower,
+        encoder: Encoder,
         settings: Settings,
         *,
         shard: int = 0,
@@ -90,9 +90,10 @@ class BatchViews:
         edges_at_once: int = EDGES_AT_ONCE,
     ) -> None:
         self.graph, self.settings, self.edges_at_once = graph, settings, edges_at_once
-        self.propagate, self.dims, self.device = tower.propagate, tower.dims, tower.weights[0].device
+        self.propagate, self.dims, self.device = encoder.propagate, encoder.dims, encoder.weights[0].device
         self.shard, self.n_shards = shard, n_shards
         self.received, self.sent = neighbours(graph)
+        self.has_pairs = has_pairs(graph, encoder, settings)
         self.features = feature_tensor(graph, "cpu")
         self.expects_degrees = settings.max_neighbors > 0 and graph.weights is None
         # Features narrower than the first layer are aggregated before they are multiplied: fewer numbers to add up.
@@ -108,8 +109,13 @@ class BatchViews:
 
     def _layers(self, nodes: Tensor, step: int) -> tuple[FirstProduct | SeparateProducts, list[Layers]]:
         """Return what the first layer takes in, and every layer's aggregation in each view."""
+        n_layers = len(self.dims) - 1
+        if self.has_pairs:
+            drawn = partners(self.received, nodes, seed=self.settings.seed, step=step)
+            needed, pairs = pair_layers(nodes, drawn, n_layers, self.device)
+            return self._product(needed), pairs
         if not self.propagate:
-            return self._product(nodes), [[None] * (len(self.dims) - 1)] * 2
+            return self._product(nodes), [[None] * n_layers] * 2
         fields = [self._field(nodes, step, v) for v in (0, 1)]
         if self.aggregate_first:
             sums = [self._aggregated(layers[0], outer) for layers, outer in fields]

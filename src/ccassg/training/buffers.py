@@ -55,7 +55,7 @@ class StepBuffers:
 
 
 def step_buffers(n_hidden: int, like: Tensor) -> StepBuffers:
-    """Make the buffers of a tower with so many hidden layers, on the device and of the precision of ``like``."""
+    """Make the buffers of a encoder with so many hidden layers, on the device and of the precision of ``like``."""
 
     def buffers(n: int) -> list[Buffer]:
         return [Buffer(like.device, like.dtype) for _ in range(n)]

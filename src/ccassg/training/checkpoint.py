@@ -21,7 +21,7 @@ from torch import Tensor
 from ccassg.graph import Graph
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.io.store import release
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.training.batches import RunningMoments
 from ccassg.training.settings import History, Settings
 
@@ -32,15 +32,15 @@ CHECKSUM_BYTES = 2**24
 class State:
     """All that a run changes from step to step."""
 
-    tower: Tower
+    encoder: Encoder
     optimizer: torch.optim.Optimizer
     history: History
     moments: RunningMoments | None
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the state after the last recorded step, by name."""
-        tensors = {f"encoder.{name}": value.contiguous() for name, value in self.tower.state_dict().items()}
-        for i, parameter in enumerate(self.tower.parameters()):
+        tensors = {f"encoder.{name}": value.contiguous() for name, value in self.encoder.state_dict().items()}
+        for i, parameter in enumerate(self.encoder.parameters()):
             for name, value in self.optimizer.state[parameter].items():
                 tensors[f"adam.{i}.{name}"] = value.contiguous()
         for name, curve in self.history.items():
@@ -55,13 +55,13 @@ class State:
         def group(prefix: str) -> dict[str, Tensor]:
             return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
 
-        self.tower.load_state_dict(group("encoder."))
-        adam = {i: group(f"adam.{i}.") for i, _ in enumerate(self.tower.parameters())}
+        self.encoder.load_state_dict(group("encoder."))
+        adam = {i: group(f"adam.{i}.") for i, _ in enumerate(self.encoder.parameters())}
         self.optimizer.load_state_dict({"state": adam, "param_groups": self.optimizer.state_dict()["param_groups"]})
         for name, curve in self.history.items():
             curve[:] = tensors[f"history.{name}"].tolist()
         if self.moments is not None:
-            self.moments.restore(group("moments."), self.tower.weights[0].device)
+            self.moments.restore(group("moments."), self.encoder.weights[0].device)
 
 
 def previous(path: Path) -> Path:
@@ -102,14 +102,14 @@ def resume(path: Path, fingerprint: str, state: State) -> bool:
     return False
 
 
-def fingerprint_of(settings: Settings, graph: Graph, tower: Tower) -> str:
+def fingerprint_of(settings: Settings, graph: Graph, encoder: Encoder) -> str:
     """Hash all that the course of a run depends on; a checkpoint of another run is not resumed."""
     known = asdict(settings) | {
         "augmentations": [getattr(f, "__qualname__", repr(f)) for f in settings.augmentations],
         "n_steps": None,  # a longer run continues a shorter one
         "graph": [graph.n_nodes, graph.n_edges, graph.n_features, checksum(graph)],
-        "dims": tower.dims,
-        "propagate": tower.propagate,
+        "dims": encoder.dims,
+        "propagate": encoder.propagate,
     }
     del known["stop_when_flat"]  # where a run ends, not how it goes
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()

@@ -6,9 +6,10 @@ if it is small and in a temporary file otherwise; features, edges and the result
 
 import contextlib
 import functools
+import itertools
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from ccassg.graph.sparse import CSR
 from ccassg.io.atomic import atomic_path
 from ccassg.io.store import release
 from ccassg.model import augment
-from ccassg.model.encoder import Encoder, Tower
+from ccassg.model.canonical import Canonical
+from ccassg.model.encoder import Encoder
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 
 BLOCK = 65_536
@@ -29,9 +31,9 @@ SPILL_FROM = 2**28
 
 
 @torch.no_grad()
-def embed(encoder: Encoder, graph: Graph) -> Tensor:
+def embed(encoder: Encoder | Canonical, graph: Graph) -> Tensor:
     """Return the embeddings (n, d) of the graph as it is: no dropping, no masking, batch norm in evaluation mode."""
-    device = next(encoder.parameters()).device
+    device = next(itertools.chain(encoder.parameters(), encoder.buffers())).device
     a = augment.normalized(graph, device=device) if encoder.n_hops else None
     z: Tensor = encoder.eval()(feature_tensor(graph, device), a)
     return z
@@ -39,7 +41,12 @@ def embed(encoder: Encoder, graph: Graph) -> Tensor:
 
 @torch.no_grad()
 def embed_blocks(
-    encoder: Encoder, graph: Graph, out: str | os.PathLike[str], *, block: int = BLOCK, spill_from: int = SPILL_FROM
+    encoder: Encoder | Canonical,
+    graph: Graph,
+    out: str | os.PathLike[str],
+    *,
+    block: int = BLOCK,
+    spill_from: int = SPILL_FROM,
 ) -> Array:
     """Write what `embed` returns, to float32 rounding, into a ``.npy`` file, and return it memory-mapped, (n, d).
 
@@ -50,66 +57,90 @@ def embed_blocks(
         raise ValueError(f"block must be at least 1, got {block}")
     encoder.eval()
     target = Path(out)
-    with atomic_path(target) as temporary:
+    with atomic_path(target) as temporary, contextlib.ExitStack() as files:
         mapped = np.lib.format.open_memmap(temporary, "w+", np.float32, (graph.n_nodes, encoder.dims[-1]))
         with open(temporary, "r+b") as file:
             _reserve(file.fileno(), temporary.stat().st_size)
-        start = 0
-        for tower in encoder:
-            stop = start + tower.dims[-1]
-            with contextlib.ExitStack() as files:
-                scratch = functools.partial(_scratch, files, target.absolute().parent, spill_from)
-                _embed_into(tower, graph, mapped[:, start:stop], block, scratch)
-            start = stop
+        scratch = functools.partial(_scratch, files, target.absolute().parent, spill_from, graph.n_nodes)
+        if isinstance(encoder, Canonical):
+            _embed_parts(encoder, graph, mapped, block, scratch)
+        else:
+            _embed_layers(encoder, graph, mapped, block, scratch)
         mapped.flush()
         del mapped
     return np.load(target, mmap_mode="r+")
 
 
-def _embed_into(tower: Tower, graph: Graph, out: Array, block: int, scratch: Callable[[int, int], Array]) -> None:
+def _embed_layers(encoder: Encoder, graph: Graph, out: Array, block: int, scratch: Callable[[int], Array]) -> None:
     """Layer after layer, the last one into ``out``."""
     h = feature_tensor(graph, "cpu")
     held: Any = graph.features  # the array behind ``h``
-    aggregation = _Aggregation(graph) if tower.n_hops else None
-    last = len(tower.weights) - 1
+    aggregation = _Aggregation(graph) if encoder.n_hops else None
+    last = len(encoder.weights) - 1
 
     def fill(target: Array, rows_of: Callable[[int, int], Tensor]) -> None:
         """Make ``target`` from ``h`` block by block; it is the next ``h``."""
         nonlocal h, held
-        for start in range(0, graph.n_nodes, block):
-            stop = min(start + block, graph.n_nodes)
+        for start, stop in _blocks(graph, block, held, target):
             target[start:stop] = rows_of(start, stop).cpu()
-            for array in (held, target, graph.indices):
-                release(array)  # keeps the pages of mapped files out of this process once a block is done
         h, held = torch.from_numpy(target), target
 
     def times_weight(start: int, stop: int) -> Tensor:
-        rows = take_rows(h, torch.arange(start, stop)) if isinstance(h, CSR) else h[start:stop]
-        rows = rows.to(weight.device)
+        rows = _slice(h, start, stop).to(weight.device)
         return sparse.multiply(rows, weight) if isinstance(rows, CSR) else rows @ weight
 
-    def aggregated(start: int, stop: int) -> Tensor:
-        assert aggregation is not None
-        return aggregation(h, start, stop)
-
     def layer(start: int, stop: int) -> Tensor:
-        if not n_hops:
+        if aggregation is None:
             rows = times_weight(start, stop)
         else:
-            rows = aggregated(start, stop).to(weight.device)
+            rows = aggregation(h, start, stop).to(weight.device)
             rows = rows if multiply_first else rows @ weight
-        rows += tower.biases[i]
-        return rows if i == last else (tower.norms[i](rows) if tower.norms else rows).relu_()
+        rows += encoder.biases[i]
+        return rows if i == last else (encoder.norms[i](rows) if encoder.norms else rows).relu_()
 
-    for i, weight in enumerate(tower.weights):
-        n_hops = tower.propagate + (tower.extra_hops if i == last else 0)
+    for i, weight in enumerate(encoder.weights):
         # Aggregate on the narrower side of the weight; sparse features are multiplied first in any case.
         multiply_first = isinstance(h, CSR) or weight.shape[0] > weight.shape[1]
-        if n_hops and multiply_first:
-            fill(scratch(graph.n_nodes, weight.shape[1]), times_weight)
-        for _ in range(n_hops - 1):
-            fill(scratch(graph.n_nodes, held.shape[1]), aggregated)
-        fill(out if i == last else scratch(graph.n_nodes, weight.shape[1]), layer)
+        if aggregation is not None and multiply_first:
+            fill(scratch(weight.shape[1]), times_weight)
+        fill(out if i == last else scratch(weight.shape[1]), layer)
+
+
+def _embed_parts(encoder: Canonical, graph: Graph, out: Array, block: int, scratch: Callable[[int], Array]) -> None:
+    """Describe the features once, average them hop after hop, and write the parts of each hop."""
+    features, device = feature_tensor(graph, "cpu"), encoder.shift.device
+    width, moving_width = encoder.widths[0], sum(encoder.widths[1:])
+    moving = scratch(moving_width)
+    for start, stop in _blocks(graph, block, graph.features, moving, out):
+        described = encoder.describe(_slice(features, start, stop).to(device))
+        out[start:stop, :width] = encoder.own(described).cpu()
+        moving[start:stop] = encoder.moving(described).cpu()
+        out[start:stop, width : width + moving_width] = encoder.averaged(encoder.moving(described), 0).cpu()
+    if encoder.n_hops == 0:
+        return
+    aggregation, spare, column = _Aggregation(graph), scratch(moving_width), width + moving_width
+    for hop in range(1, encoder.n_hops + 1):
+        before = torch.from_numpy(moving)
+        for start, stop in _blocks(graph, block, moving, spare, out):
+            rows = aggregation(before, start, stop)
+            spare[start:stop] = rows
+            if hop in encoder.hops:
+                out[start:stop, column : column + moving_width] = encoder.averaged(rows.to(device), hop).cpu()
+        moving, spare = spare, moving
+        column += moving_width * (hop in encoder.hops)
+
+
+def _blocks(graph: Graph, block: int, *held: Any) -> Iterator[tuple[int, int]]:
+    """Go through the nodes, and keep the pages of mapped files out of this process once a block is done."""
+    for start in range(0, graph.n_nodes, block):
+        yield start, min(start + block, graph.n_nodes)
+        for array in (*held, graph.indices):
+            release(array)
+
+
+def _slice(rows: Tensor | CSR, start: int, stop: int) -> Tensor | CSR:
+    """Return the rows of a block; dense ones are not copied."""
+    return rows[start:stop] if isinstance(rows, Tensor) else take_rows(rows, torch.arange(start, stop))
 
 
 class _Aggregation:

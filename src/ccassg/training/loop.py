@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from ccassg.graph import Graph
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Terms
 from ccassg.training import checkpoint, distributed
 from ccassg.training.batches import BatchViews, RunningMoments, memory_for
@@ -28,7 +28,7 @@ WINDOW, LEAST = 10, 0.05
 
 
 def train(
-    tower: Tower,
+    encoder: Encoder,
     graph: Graph,
     settings: Settings,
     *,
@@ -36,7 +36,7 @@ def train(
     checkpoint_every: int = 50,
     on_step: OnStep | None = None,
 ) -> History:
-    """Train ``tower`` in place, on its device; inside a `distributed.session`, together with the other processes.
+    """Train ``encoder`` in place, on its device; inside a `distributed.session`, together with the other processes.
 
     The state is saved every ``checkpoint_every`` steps and at Ctrl-C. If ``checkpoint_path`` holds a checkpoint of this same
     run, training continues from there, on however many processes; of several only the first reads and writes it. The history
@@ -46,13 +46,13 @@ def train(
     if ranks is not None:
         # Without a given seed every process has drawn its own.
         settings = replace(settings, seed=ranks.broadcast(settings.seed))
-    views, compute, moments = _prepare(tower, graph, settings, ranks)
+    views, compute, moments = _prepare(encoder, graph, settings, ranks)
     optimizer = torch.optim.Adam(
-        tower.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+        encoder.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
-    state = checkpoint.State(tower, optimizer, {name: [] for name in Terms._fields}, moments)
+    state = checkpoint.State(encoder, optimizer, {name: [] for name in Terms._fields}, moments)
     saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
-    fingerprint = "" if saved is None else checkpoint.fingerprint_of(settings, graph, tower)  # reads the whole graph
+    fingerprint = "" if saved is None else checkpoint.fingerprint_of(settings, graph, encoder)  # reads the whole graph
     if saved is not None:
         checkpoint.resume(saved, fingerprint, state)
     if ranks is not None:
@@ -63,7 +63,7 @@ def train(
     def is_over() -> bool:
         return len(curve) >= settings.n_steps or (settings.stop_when_flat and is_flat(curve))
 
-    tower.train()
+    encoder.train()
     with held_interrupt(hold=saved is not None) as pressed:
         while not is_over():
             step = len(curve)
@@ -74,7 +74,7 @@ def train(
             for name, value in terms.items():
                 history[name].append(value)
             is_due = (step + 1) % checkpoint_every == 0 or is_over() or bool(pressed)
-            if is_due and not all(bool(torch.isfinite(part).all()) for part in tower.state_dict().values()):
+            if is_due and not all(bool(torch.isfinite(part).all()) for part in encoder.state_dict().values()):
                 # The loss would tell a step later (of batch norm's running variance never), but this state must be
                 # neither saved nor returned.
                 raise NonFiniteLossError(_explain(step, settings, checkpoint_path, weights=True))
@@ -84,7 +84,7 @@ def train(
                 on_step(step, terms, settings.n_steps)
             if is_due and pressed:
                 raise KeyboardInterrupt
-    tower.eval()
+    encoder.eval()
     return history
 
 
@@ -103,19 +103,19 @@ def is_flat(loss: Sequence[float]) -> bool:
 
 
 def _prepare(
-    tower: Tower, graph: Graph, settings: Settings, ranks: distributed.Ranks | None
+    encoder: Encoder, graph: Graph, settings: Settings, ranks: distributed.Ranks | None
 ) -> tuple[Callable[[int], StepInputs], ExactStep, RunningMoments | None]:
     """Return what makes a step's views and what computes it: for the whole graph, batches, or this process' part."""
     objective, total = settings.objective, distributed.no_sharing if ranks is None else ranks.total
     if settings.batch_nodes:
         shard, n_shards = (0, 1) if ranks is None else (ranks.rank, ranks.size)
-        batches = BatchViews(graph, tower, settings, shard=shard, n_shards=n_shards)
-        moments = RunningMoments(memory_for(settings.batch_nodes, max(tower.dims[1:])))
-        return batches, ExactStep(tower, objective, total=total, smooth=moments), moments
+        batches = BatchViews(graph, encoder, settings, shard=shard, n_shards=n_shards)
+        moments = RunningMoments(memory_for(settings.batch_nodes, max(encoder.dims[1:])))
+        return batches, ExactStep(encoder, objective, total=total, smooth=moments), moments
     if ranks is None:
-        return Views(graph, tower, settings), ExactStep(tower, objective), None
-    views = ShardViews(graph, tower, settings, ranks)
-    return views, ExactStep(tower, objective, total=total, exchange=views.exchange), None
+        return Views(graph, encoder, settings), ExactStep(encoder, objective), None
+    views = ShardViews(graph, encoder, settings, ranks)
+    return views, ExactStep(encoder, objective, total=total, exchange=views.exchange), None
 
 
 def _explain(step: int, settings: Settings, path: Path | None, *, weights: bool = False) -> str:

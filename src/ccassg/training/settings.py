@@ -18,6 +18,7 @@ class Settings:
     """What determines a run, apart from the graph and the initial weights.
 
     Rates are pairs, one per view. ``loss_nodes`` is the number of nodes drawn for the loss each step, 0 for all;
+    ``neighbour_view`` makes a random neighbour the second view of a node (`ccassg.training.views.partners`).
     ``batch_nodes`` and ``max_neighbors`` are described in `ccassg.training.batches`.
     ``stop_when_flat`` ends training before ``n_steps`` when the loss says so (`ccassg.training.loop.is_flat`).
     ``augmentations`` are functions (graph, seed, step, view) -> graph, applied before edges are dropped and columns masked.
@@ -30,6 +31,7 @@ class Settings:
     edge_drop_rate: tuple[float, float]
     feature_mask_rate: tuple[float, float]
     drop_both_directions: bool = False
+    neighbour_view: bool = False
     loss_nodes: int = 0
     batch_nodes: int = 0
     max_neighbors: int = 0

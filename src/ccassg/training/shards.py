@@ -14,37 +14,48 @@ from ccassg.graph import Array, Graph, draws, partition, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.io import store
 from ccassg.model.augment import EdgeStructure
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.training.distributed import HaloExchange, Ranks
-from ccassg.training.products import first_product
+from ccassg.training.products import FirstProduct, first_product
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs
-from ccassg.training.views import TwoWayEdges, step_views
+from ccassg.training.views import TwoWayEdges, has_pairs, pair_layers, partners, step_views
 
 
 class ShardViews:
     """The two random views of the whole graph at a step, as far as this rank computes them."""
 
-    def __init__(self, graph: Graph, tower: Tower, settings: Settings, ranks: Ranks) -> None:
+    def __init__(self, graph: Graph, encoder: Encoder, settings: Settings, ranks: Ranks) -> None:
         if settings.loss_nodes or settings.augmentations:
             which = "loss_nodes" if settings.loss_nodes else "augmentations"
             raise ValueError(f"{which} works in a single process only; leave it out or start without torchrun")
-        self.n_nodes, self.settings, self.device = graph.n_nodes, settings, tower.weights[0].device
-        self.n_features, self.n_layers = graph.n_features, len(tower.weights)
+        self.n_nodes, self.settings, self.device = graph.n_nodes, settings, encoder.weights[0].device
+        self.n_features, self.n_layers = graph.n_features, len(encoder.weights)
         parts = ranks.broadcast(parts_for_ranks(graph, ranks.size) if ranks.rank == 0 else None)
         nodes = torch.from_numpy(np.flatnonzero(parts == ranks.rank))
         self.edges: TwoWayEdges | None = None
         self.exchange: HaloExchange | None = None
-        if tower.propagate:
+        if encoder.propagate:
             both_directions = settings.drop_both_directions
             nodes, self.edges, self.exchange = make_shard(graph, parts, ranks, both_directions, self.device)
-        self.features = first_product(take_rows(feature_tensor(graph, "cpu"), nodes).to(self.device))
+        self.nodes, self.all_features = nodes, feature_tensor(graph, "cpu")
+        self.received = neighbours(graph)[0] if has_pairs(graph, encoder, settings) else None
+        # The partners' rows are others at every step.
+        self.features = self._product(nodes) if self.received is None else None
 
     def __call__(self, step: int) -> StepInputs:
         """Return features, views and number of nodes in the loss, over all ranks, at ``step``."""
-        layers = [self._layers(step, v) for v in (0, 1)]
-        return self.features, step_views(self.settings, self.n_features, step, layers, self.device), self.n_nodes
+        features, layers = self.features, [self._layers(step, v) for v in (0, 1)]
+        if features is None:
+            assert self.received is not None
+            drawn = partners(self.received, self.nodes, seed=self.settings.seed, step=step)
+            needed, layers = pair_layers(self.nodes, drawn, self.n_layers, self.device)
+            features = self._product(needed)
+        return features, step_views(self.settings, self.n_features, step, layers, self.device), self.n_nodes
+
+    def _product(self, nodes: Tensor) -> FirstProduct:
+        return first_product(take_rows(self.all_features, nodes).to(self.device))
 
     def _layers(self, step: int, v: int) -> Layers:
         """Return each layer's aggregation in a view, with its transpose."""

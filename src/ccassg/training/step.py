@@ -1,4 +1,4 @@
-"""One training step, exactly: loss and gradients of a `Tower` on two views, without autograd.
+"""One training step, exactly: loss and gradients of a `Encoder` on two views, without autograd.
 
 The same numbers as ``cca_ssg_loss(encoder(view 1), encoder(view 2))`` and its backward pass, to float32 rounding, for a
 fraction of the time and memory:
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ccassg.graph import sparse
 from ccassg.graph.sparse import CSR
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Objective, Terms
 from ccassg.training.buffers import Buffer, ViewBuffers, step_buffers
 from ccassg.training.distributed import HaloExchange, Total, no_sharing
@@ -48,34 +48,34 @@ StepInputs = tuple[FirstProduct | SeparateProducts, tuple[StepView, StepView], i
 
 
 class ExactStep:
-    """Loss and gradients of one tower, step after step, in the same buffers.
+    """Loss and gradients of one encoder, step after step, in the same buffers.
 
-    The ``grad`` of the tower's parameters is written, and the running statistics of its batch norms are updated. ``total`` and
+    The ``grad`` of the encoder's parameters is written, and the running statistics of its batch norms are updated. ``total`` and
     ``smooth`` are those of `Head`; ``exchange`` brings the rows of other shards that aggregations after the first need (the
     first finds all it needs in ``features``).
     """
 
     def __init__(
         self,
-        tower: Tower,
+        encoder: Encoder,
         objective: Objective,
         *,
         total: Total = no_sharing,
         smooth: Total | None = None,
         exchange: HaloExchange | None = None,
     ) -> None:
-        self.tower, self.total, self.exchange = tower, total, exchange
+        self.encoder, self.total, self.exchange = encoder, total, exchange
         self.n_halo = 0 if exchange is None else exchange.n_halo
-        self.buffers = step_buffers(len(tower.weights) - 1, like=tower.weights[0])
+        self.buffers = step_buffers(len(encoder.weights) - 1, like=encoder.weights[0])
         self.head = Head(objective, self.buffers, total, smooth)
 
     @torch.no_grad()
     def __call__(
         self, features: FirstProduct | SeparateProducts, views: tuple[StepView, StepView], n_total: int
     ) -> Terms:
-        """Compute the loss on two views, of ``n_total`` nodes over all shards, and leave the gradients in ``tower``."""
-        tower, buffers = self.tower, self.buffers
-        inputs = features.forward(tower.weights[0], (views[0].columns, views[1].columns), buffers)
+        """Compute the loss on two views, of ``n_total`` nodes over all shards, and leave the gradients in ``encoder``."""
+        encoder, buffers = self.encoder, self.buffers
+        inputs = features.forward(encoder.weights[0], (views[0].columns, views[1].columns), buffers)
         tapes = [self._hidden(*given, n_total) for given in zip(buffers.views, views, inputs, strict=True)]
         (m1, mean1), (m2, mean2) = (
             self._centred(mine, view, tape[-1].h, n_total)
@@ -83,32 +83,32 @@ class ExactStep:
         )
         m, means = (m1, m2), (mean1, mean2)
         grad_weight = None
-        if len(tower.weights) == 1:
+        if len(encoder.weights) == 1:
             terms, grads = self.head.direct(m, means, n_total)
         else:
-            terms, grads, grad_weight = self.head.linear(m, means, tower.weights[-1], n_total)
-        for parameter in tower.parameters():
+            terms, grads, grad_weight = self.head.linear(m, means, encoder.weights[-1], n_total)
+        for parameter in encoder.parameters():
             parameter.grad = None
         g1, g2 = (self._backward(*given, n_total) for given in zip(buffers.views, views, tapes, grads, strict=True))
-        _add_grad(tower.weights[0], features.backward(g1, g2, buffers))
-        for parameter in tower.parameters():
+        _add_grad(encoder.weights[0], features.backward(g1, g2, buffers))
+        for parameter in encoder.parameters():
             if parameter.grad is not None:
                 self.total(parameter.grad)
         if grad_weight is not None:
-            tower.weights[-1].grad = grad_weight  # a sum over all shards already
+            encoder.weights[-1].grad = grad_weight  # a sum over all shards already
         # Standardising the columns takes any constant off again, so the last bias never moves.
-        tower.biases[-1].grad = torch.zeros_like(tower.biases[-1])
+        encoder.biases[-1].grad = torch.zeros_like(encoder.biases[-1])
         return terms
 
     def _hidden(self, mine: ViewBuffers, view: StepView, y: Tensor, n_total: int) -> list[_Tape]:
         """Forward through the hidden layers from ``y`` = X W of the first; without any, ``y`` itself."""
-        tower = self.tower
+        encoder = self.encoder
         tapes: list[_Tape] = []
-        for i in range(len(tower.weights) - 1):
+        for i in range(len(encoder.weights) - 1):
             if i > 0:
-                y = self._with_room(mine.product, len(y), tower.dims[i + 1])
-                torch.mm(tapes[-1].h, tower.weights[i], out=y)
-            bias, norm = tower.biases[i], tower.norms[i] if tower.norms else None
+                y = self._with_room(mine.product, len(y), encoder.dims[i + 1])
+                torch.mm(tapes[-1].h, encoder.weights[i], out=y)
+            bias, norm = encoder.biases[i], encoder.norms[i] if encoder.norms else None
             aggregation = view.layers[i]
             if aggregation is None:
                 h = torch.add(y, bias, out=self._with_room(mine.hidden[i], *y.shape))
@@ -125,7 +125,7 @@ class ExactStep:
 
     def _normalize(self, i: int, buffer: Buffer, h: Tensor, n_total: int) -> _Tape:
         """Batch norm and relu of ``h`` in place; what the backward pass needs of it goes on the tape."""
-        norm: Any = self.tower.norms[i]
+        norm: Any = self.encoder.norms[i]
         mean = self.total(h.sum(0)).div_(n_total)
         h.sub_(mean)
         unit = buffer(*h.shape)
@@ -155,22 +155,22 @@ class ExactStep:
 
     def _backward(self, mine: ViewBuffers, view: StepView, tapes: list[_Tape], g: Tensor, n_total: int) -> Tensor:
         """Go from the gradient at the head's input to that at the first product X W."""
-        tower = self.tower
-        last = len(tower.weights) - 1
+        encoder = self.encoder
+        last = len(encoder.weights) - 1
         if last == 0:
             return self._pull(iter((mine.embedding,)), view, 0, g)
         # The head leaves ``g`` in `gradient` and needs its input in `product` no more. Whatever moves ``g`` takes the next.
         spare = itertools.cycle((mine.product, mine.gradient))
         g = self._pull(spare, view, last, g, mask=tapes[-1].h)
         for i in range(last - 1, -1, -1):
-            if tower.norms:
+            if encoder.norms:
                 g = self._normalize_backward(i, g, tapes[i], n_total)
-            _add_grad(tower.biases[i], g.sum(0))
+            _add_grad(encoder.biases[i], g.sum(0))
             g = self._pull(spare, view, i, g)
             if i > 0:
                 below = tapes[i - 1].h
-                _add_grad(tower.weights[i], below.T @ g)
-                g = torch.mm(g, tower.weights[i].T, out=next(spare)(len(g), below.shape[1]))
+                _add_grad(encoder.weights[i], below.T @ g)
+                g = torch.mm(g, encoder.weights[i].T, out=next(spare)(len(g), below.shape[1]))
                 _relu_backward(g, below, out=g)
         return g
 
@@ -198,7 +198,7 @@ class ExactStep:
 
     def _normalize_backward(self, i: int, g: Tensor, tape: _Tape, n_total: int) -> Tensor:
         """Backward through batch norm, in place."""
-        norm: Any = self.tower.norms[i]
+        norm: Any = self.encoder.norms[i]
         unit, scale = tape.unit, tape.scale
         assert unit is not None
         assert scale is not None

@@ -2,6 +2,13 @@
 
 The views are those of `ccassg.model.augment`, made in fewer passes: the gradient of a product needs the transpose, whose
 order is found once, and in a graph without weights a degree is a count.
+
+paper: the second view of a node is the node itself. With the neighbour view (an MLP's) it is a random neighbour j(i) instead,
+another at every step:
+
+    Z1 = f(x_i, mask 1),    Z2 = f(x_j(i), mask 2),    L(Z1, Z2) as in the paper
+
+So the encoder learns what a node's features say of its neighbours', and needs no edges afterwards (`partners`, `pair_layers`).
 """
 
 from __future__ import annotations
@@ -15,9 +22,9 @@ from ccassg.graph import Graph, draws, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.model import augment
 from ccassg.model.augment import EdgeStructure
-from ccassg.model.encoder import Tower
+from ccassg.model.encoder import Encoder
 from ccassg.training.products import FirstProduct, SeparateProducts, first_product
-from ccassg.training.rows import feature_tensor
+from ccassg.training.rows import feature_tensor, neighbours
 from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs, StepView
 
@@ -25,12 +32,13 @@ from ccassg.training.step import Layers, StepInputs, StepView
 class Views:
     """The two random views of a graph at a given step, ready for `ExactStep`."""
 
-    def __init__(self, graph: Graph, tower: Tower, settings: Settings) -> None:
-        self.graph, self.settings, self.device = graph, settings, tower.weights[0].device
-        self.n_layers = len(tower.weights)
-        self.propagate = tower.propagate
+    def __init__(self, graph: Graph, encoder: Encoder, settings: Settings) -> None:
+        self.graph, self.settings, self.device = graph, settings, encoder.weights[0].device
+        self.n_layers = len(encoder.weights)
+        self.propagate = encoder.propagate
         self.features = first_product(feature_tensor(graph, self.device))
-        self.edges = self._edges(graph) if tower.propagate else None
+        self.edges = self._edges(graph) if encoder.propagate else None
+        self.received = neighbours(graph)[0].to(self.device) if has_pairs(graph, encoder, settings) else None
 
     def __call__(self, step: int) -> StepInputs:
         """Return features, views and number of nodes in the loss at ``step``."""
@@ -45,9 +53,14 @@ class Views:
         if 0 < settings.loss_nodes < n:
             n = settings.loss_nodes
             nodes = draws.sample_nodes(self.graph.n_nodes, n, seed=settings.seed, step=step, device=self.device)
-            if not self.propagate:
-                features = features.rows(nodes)
-        layers = [self._layers(step, v, edges[v], nodes) for v in (0, 1)]
+        if self.received is not None:
+            whose = torch.arange(n, device=self.device) if nodes is None else nodes
+            drawn = partners(self.received, whose, seed=settings.seed, step=step)
+            needed, layers = pair_layers(whose, drawn, self.n_layers, self.device)
+            features = features if nodes is None else features.rows(needed)
+        else:
+            features = features if nodes is None or self.propagate else features.rows(nodes)
+            layers = [self._layers(step, v, edges[v], nodes) for v in (0, 1)]
         return features, step_views(settings, self.graph.n_features, step, layers, self.device), n
 
     def _layers(self, step: int, v: int, edges: TwoWayEdges | None, nodes: Tensor | None) -> Layers:
@@ -69,6 +82,45 @@ class Views:
         both = self.settings.drop_both_directions
         structure = augment.edge_structure(graph, both_directions=both, device=self.device)
         return TwoWayEdges(structure, weighted=graph.weights is not None)
+
+
+def has_pairs(graph: Graph, encoder: Encoder, settings: Settings) -> bool:
+    """Tell whether second views are neighbours; without edges every node is its own partner, and every step the paper's."""
+    if settings.neighbour_view and encoder.propagate:
+        raise ValueError("neighbour_view is for an MLP; graph convolutions see neighbours in either view")
+    return settings.neighbour_view and graph.n_edges > 0
+
+
+def partners(received: CSR, nodes: Tensor, *, seed: int, step: int) -> Tensor:
+    """Draw for each node one of those it receives from, uniformly whatever their weights, (len(nodes),).
+
+    A node that receives from none is its own partner: for that one the step is the paper's.
+    """
+    starts = received.indptr[nodes].long()
+    counts = received.indptr[nodes + 1].long() - starts
+    # By the node's number in the whole graph, so that it has the same partner in any batch and any process.
+    numbers = draws.draw(draws.mix(nodes + 1), seed=seed, step=step, view=1, purpose=draws.PARTNERS)
+    places = starts + numbers % counts.clamp(min=1)
+    drawn, some = nodes.clone(), counts > 0
+    drawn[some] = received.indices[places[some]].long()
+    return drawn
+
+
+def pair_layers(nodes: Tensor, drawn: Tensor, n_layers: int, device: torch.device) -> tuple[Tensor, list[Layers]]:
+    """Return the nodes whose features a step on pairs needs, in increasing order, and the layers of both views.
+
+    ``nodes`` are in increasing order, ``drawn`` their partners. The first layer of a view picks its rows out of the product X W
+    of all that are needed: a node that is in both views, or the partner of many, is multiplied once.
+    """
+    needed, places = torch.cat([nodes, drawn]).unique(return_inverse=True)
+    layers: list[Layers] = []
+    for rows in places.to(torch.int32).tensor_split((len(nodes),)):
+        indptr = torch.arange(len(rows) + 1, dtype=torch.int32, device=rows.device)
+        pick = CSR(indptr, rows, torch.ones(len(rows), device=rows.device), (len(rows), len(needed)))
+        layers.append([(pick.to(device), sparse.transpose(pick).to(device)), *[None] * (n_layers - 1)])
+    if len(needed) == len(nodes):
+        layers[0] = [None] * n_layers  # it would pick all rows, in order
+    return needed, layers
 
 
 def step_views(

@@ -142,10 +142,12 @@ function drawProbe() {
   if (!probe) return;
   const { mean, std, runs } = probeScore(probe);
   const rows = {};
-  if (mean !== null) rows["test accuracy"] = percentStd({ mean, std: runs === 1 ? null : std });
+  const shown = (found) => percentStd({ mean: found.mean, std: found.runs === 1 ? null : found.std });
+  if (mean !== null) rows[probe.logistic ? "test accuracy, paper's probe: Adam" : "test accuracy"] = shown({ mean, std, runs });
+  if (probe.logistic) rows["test accuracy, logistic regression, strength chosen on validation"] = shown(probeScore(probe.logistic));
   if (runs > 1) rows["lowest and highest"] = extent(probe.accuracies).map((v) => percent(v)).join(" and ");
   for (const [key, value] of Object.entries(probe)) {
-    if (["accuracy", "std", "accuracies", "confusion", "classes"].includes(key)) continue;
+    if (["accuracy", "std", "accuracies", "confusion", "classes", "logistic"].includes(key)) continue;
     const text = probeText(value);
     if (text !== "") rows[key.replaceAll("_", " ")] = text;
   }

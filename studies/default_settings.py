@@ -235,7 +235,7 @@ def _new_rows(found: dict[str, list[Record]]) -> list[dict[str, Any]]:
 def _run(name: str, dataset: str, seed: int) -> Run:
     common = {"dataset": dataset, "defaults": choice.VERSION, "seed": seed}
     if name == TIME:
-        return {"task": "default-cost", "rounds": 3} | common
+        return {"task": "default-cost", "rounds": 3 if CARDS[dataset].n_nodes < 10_000 else 1} | common
     if name == NEW:
         return {"task": "default-new-nodes"} | common
     return {"task": "default-contestant", "contestant": name, "epochs": PROBE_EPOCHS} | common

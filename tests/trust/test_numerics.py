@@ -50,7 +50,7 @@ def finite_or_refused(graph, **changes):
     return True
 
 
-@pytest.mark.parametrize("encoder", ["gcn", "mlp"])
+@pytest.mark.parametrize("encoder", ["gcn", "mlp", "canonical"])
 @pytest.mark.parametrize("shape", GRAPHS)
 @pytest.mark.parametrize("case", FEATURES)
 def test_hard_features_on_hard_graphs(case, shape, encoder):
@@ -83,7 +83,7 @@ def test_settings_at_their_limits(setting):
     assert finite_or_refused(as_graph(RING, X), **setting)
 
 
-@pytest.mark.parametrize("encoder", ["gcn", "mlp"])
+@pytest.mark.parametrize("encoder", ["gcn", "mlp", "canonical"])
 def test_two_nodes_and_embeddings_wider_than_the_graph(encoder):
     two = as_graph(np.array([[0], [1]]), np.array([[1.0, 2.0], [3.0, 1.0]]))
     assert finite_or_refused(two, encoder=encoder)

@@ -147,10 +147,10 @@ def _prepared(features: Tensor | CSR, device: torch.device | str) -> Canonical:
     """Return an encoder that knows how to bring features to the form in which directions are sought."""
     encoder = Canonical(features.shape[1], (0, 0, 0)).to(device)
     if isinstance(features, Tensor):
-        encoder.centre = features.double().mean(0).float().to(device)
-        features = features.to(device) - encoder.centre
-    squares = row_lengths(features, 0.0).square()
-    encoder.softening[0] = max(float(squares.mean()) / features.shape[1], float(torch.finfo(torch.float32).tiny))
+        encoder.centre = features.mean(0, dtype=torch.float64).float().to(device)
+        features = features.to(device) / 2 - encoder.centre / 2
+    squares = float(row_lengths(features, 0.0).square().mean()) * (4 if isinstance(features, Tensor) else 1)
+    encoder.softening[0] = max(squares / features.shape[1], float(torch.finfo(torch.float32).tiny))
     return encoder
 
 

@@ -51,7 +51,8 @@ class Canonical(nn.Module):
         self.register_buffer("centre", torch.zeros(n_features))  # of the features; 0 where they are sparse
         self.register_buffer("directions", torch.zeros(n_features, total))
         self.register_buffer("shift", torch.zeros(total))  # what centres the columns of X W
-        self.register_buffer("softening", torch.ones(4))  # of the features' rows, and of each set's; see `unit_rows`
+        # Of the features' rows, and of each set's; see `unit_rows`. In float64, where the square of any float32 is finite.
+        self.register_buffer("softening", torch.ones(4, dtype=torch.float64))
         self.register_buffer("weight", torch.ones(()))
 
     @property
@@ -89,7 +90,8 @@ class Canonical(nn.Module):
                 lengths = row_lengths(features, float(self.softening[0])).to(features.values.dtype)
                 return features.with_values(features.values / lengths[sparse.row_ids(features)])
             features = features.to_dense()  # a model of dense features, given the same ones in sparse form
-        return unit_rows(features - self.centre, float(self.softening[0]))
+        # Halved, so that no difference of two float32 overflows.
+        return unit_rows(features / 2 - self.centre / 2, float(self.softening[0]) / 4)
 
     def own(self, described: Tensor) -> Tensor:
         """Return the part of the own view, of what `describe` gives."""
@@ -121,5 +123,5 @@ def row_lengths(rows: Tensor | CSR, softening: float) -> Tensor:
     if isinstance(rows, CSR):
         squares = sparse.row_sums(rows.with_values(rows.values.double().square()))
     else:
-        squares = rows.double().square().sum(1)
+        squares = torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64).square()
     return (squares + softening).sqrt_()

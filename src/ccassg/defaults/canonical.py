@@ -47,9 +47,9 @@ def fit(
     """
     rng = np.random.default_rng(seed)
     pairs = _pairs(graph, rng)
-    features = take_rows(feature_tensor(graph, "cpu"), pairs.nodes)
-    encoder = _prepared(features if isinstance(features, Tensor) else features.to(device), device)
-    x = encoder.prepare(features.to(device))
+    features = take_rows(feature_tensor(graph, "cpu"), pairs.nodes).to(device)
+    encoder = _prepared(features, device)
+    x = encoder.prepare(features)
     if isinstance(x, CSR) and x.nnz > DENSE_FROM * x.shape[0] * x.shape[1]:
         x = x.to_dense()
     space = principal_directions(x, SPACE, rng)
@@ -104,7 +104,7 @@ def principal_directions(x: Tensor | CSR, width: int, rng: np.random.Generator) 
     """Find the directions (n_features, width or fewer) along which rows vary most, the most telling first."""
     x_t = sparse.transpose(x) if isinstance(x, CSR) else x.T
     n, n_features = x.shape
-    mean = _multiply(x_t, torch.full((n, 1), 1 / n, device=x_t.values.device if isinstance(x_t, CSR) else x_t.device))
+    mean = (sparse.column_sums(x) if isinstance(x, CSR) else x.sum(0)).unsqueeze(1) / n
 
     def apply(directions: Tensor) -> Tensor:
         return _multiply(x, directions) - mean.T @ directions
@@ -147,8 +147,8 @@ def _prepared(features: Tensor | CSR, device: torch.device | str) -> Canonical:
     """Return an encoder that knows how to bring features to the form in which directions are sought."""
     encoder = Canonical(features.shape[1], (0, 0, 0)).to(device)
     if isinstance(features, Tensor):
-        encoder.centre = features.mean(0, dtype=torch.float64).float().to(device)
-        features = features.to(device) / 2 - encoder.centre / 2
+        encoder.centre = features.mean(0, dtype=torch.float64).float()
+        features = features / 2 - encoder.centre / 2
     squares = float(row_lengths(features, 0.0).square().mean()) * (4 if isinstance(features, Tensor) else 1)
     encoder.softening[0] = max(squares / features.shape[1], float(torch.finfo(torch.float32).tiny))
     return encoder
@@ -256,15 +256,13 @@ def _orthonormal(columns: Tensor) -> Tensor:
 
 def _column_squares(x: Tensor | CSR, weights: Tensor | None = None) -> Tensor:
     """Return the mean square of every column, over nodes with the given weights (n,)."""
-    n, n_features = x.shape
+    if weights is None:
+        weights = torch.ones(x.shape[0], device=(x.values if isinstance(x, CSR) else x).device)
     if isinstance(x, CSR):
-        values = x.values.square()
-        if weights is not None:
-            values = values * weights[sparse.row_ids(x)]
-        sums = values.new_zeros(n_features).index_add_(0, x.indices, values)
+        sums = sparse.column_sums(x.with_values(x.values.square() * weights[sparse.row_ids(x)]))
     else:
-        sums = x.square().sum(0) if weights is None else weights @ x.square()
-    return sums / (n if weights is None else weights.sum().clamp(min=1))
+        sums = weights @ x.square()
+    return sums / weights.sum().clamp(min=1)
 
 
 def _multiply(x: Tensor | CSR, b: Tensor) -> Tensor:

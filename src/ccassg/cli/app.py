@@ -59,6 +59,8 @@ def as_options(text: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1].replace("_", "-"), found[2]
+        if value == "False":
+            return f"--no-{name}"
         return f"--{name}" if value in (None, "True") else f"--{name} {value}"
 
     return re.sub(r"`([a-z]+(?:_[a-z]+)*)(?:='?([\w-]+)'?)?`", option, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,8 +66,7 @@ class GraphFiles:
         names = self.feature_columns
         columns = None if names is None else [name.strip() for name in names.split(",") if name.strip()]
         given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": columns}
-        data = open_graph(given.pop("graph"), **(given | more))
-        return replace(data, notes=tuple(note.replace("`scale=False`", "--no-scale") for note in data.notes))
+        return open_graph(given.pop("graph"), **(given | more))
 
 
 def reads_graph(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:

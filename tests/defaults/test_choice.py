@@ -70,3 +70,8 @@ def test_without_edges_two_parts_or_an_mlp():
     assert choose_for({}, empty)[0]["embedding_dim"] == 2 * 7
     chosen, _ = choose_for({"n_steps": 3}, empty)
     assert (chosen["encoder"], chosen["edge_drop_rate"]) == ("mlp", 0.0)
+
+
+def test_what_canonical_directions_cannot_heed_is_said():
+    _, reasons = choose_for({"encoder": "canonical", "n_steps": 3}, graph(100, 20))
+    assert reasons[-1] == "n_steps has no use: canonical directions are not trained"

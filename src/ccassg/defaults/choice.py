@@ -40,6 +40,7 @@ def choose(graph: Graph, parameters: dict[str, Any], named: Collection[str]) -> 
         limits = f"the number of features ({graph.n_features}), and half the nodes"
         width = own + n_hops * (principal + neighbours)
         decide("embedding_dim", width, f"{parts} parts of at most {canonical.WIDTH} or {2 * canonical.WIDTH}, {limits}")
+        reasons += [f"{name} has no use: canonical directions are not trained" for name in OF_TRAINING if name in named]
         return chosen | {name: None for name, value in chosen.items() if _is_auto(value)}, reasons
     decide("n_layers", 2, "the paper's choice on six of seven graphs")
     limits = f"{MAX_DIM}, the number of features ({graph.n_features}), and half the nodes"

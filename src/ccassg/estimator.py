@@ -218,13 +218,16 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         return chosen
 
     def _solve(self, graph: Graph) -> Canonical:
-        """Return the canonical encoder, and say what neighbours were found to be worth."""
+        """Return the canonical encoder, and say what own features and neighbours were found to be worth."""
         parameters.check({"embedding_dim": self.settings_["embedding_dim"]})
         widths = canonical.widths_of(graph, None if self.embedding_dim == "auto" else int(self.embedding_dim))
-        encoder, correlation = canonical.fit(graph, widths, seed=self.seed_, device=parameters.device_of(self.device))
+        encoder, worth = canonical.fit(graph, widths, seed=self.seed_, device=parameters.device_of(self.device))
         if graph.n_edges:
-            found = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
-            self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {found}")
+            own, looking = worth.weights
+            found = f"neighbours correlate by {worth.neighbours:.2f} along the best direction, on edges held out"
+            self.reasons_.append(f"weight of neighbours = {looking:.2g}: {found}")
+            found = f"worth {worth.own:.2f} by copies with columns dropped, on nodes held out"
+            self.reasons_.append(f"weight of own features = {own:.2g}: {found}")
         return encoder
 
     def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:

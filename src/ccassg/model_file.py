@@ -20,7 +20,7 @@ from ccassg.graph import FeatureSpace
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.provenance import versions
 
-FORMAT = 4
+FORMAT = 5
 
 Kind = Literal["embedder", "classifier"]
 # What the card says of a kind of system, and how to use it.

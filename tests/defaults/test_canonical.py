@@ -31,9 +31,9 @@ def test_principal_directions_are_those_of_a_full_decomposition():
 
 def test_constant_features_have_no_principal_direction():
     assert canonical.principal_directions(torch.ones(8, 3), 3, np.random.default_rng(0)).shape == (3, 0)
-    encoder, correlation = canonical.fit(as_graph(sp.eye_array(8, k=1), np.ones((8, 3))), (3, 3, 3))
+    encoder, worth = canonical.fit(as_graph(sp.eye_array(8, k=1), np.ones((8, 3))), (3, 3, 3))
     assert not encoder.directions.any()
-    assert correlation == 0
+    assert worth == (0, 0)
 
 
 def test_directions_solve_the_equation_of_the_neighbour_view(data):
@@ -52,7 +52,7 @@ def test_directions_solve_the_equation_of_the_neighbour_view(data):
     full, v = x.double().numpy(), space.double().numpy()
     centred = full - weights @ full / weights.sum()
     left = centred.T @ ((p + p.T) / 2) @ centred
-    dropped = np.diag(weights @ full**2)  # at a rate of one half, rho is 1
+    dropped = np.diag(weights @ centred**2)  # at a rate of one half, rho is 1
     right = centred.T @ (weights[:, None] * centred) + dropped
     w = v @ inner.numpy()
     np.testing.assert_allclose(v.T @ left @ w, v.T @ right @ w * correlations.numpy(), atol=1e-2)
@@ -63,10 +63,32 @@ def test_directions_solve_the_equation_of_the_neighbour_view(data):
 @pytest.mark.parametrize(("homophily", "least", "most"), [(1 / 3, 0, 0.03), (0.9, 0.2, 1)])
 def test_held_out_correlations_tell_noise_from_neighbours(homophily, least, most):
     graph = stochastic_block_graph(1200, 3, 8, homophily, 40, feature_noise=0.7, seed=1).graph
-    encoder, correlation = canonical.fit(graph, (40, 40, 40))
-    assert least <= correlation <= most
-    assert (float(encoder.weight) == 1) == (homophily == 0.9)
-    assert float(encoder.weight) >= canonical.LEAST_WEIGHT
+    encoder, worth = canonical.fit(graph, (40, 40, 40))
+    assert least <= worth.neighbours <= most
+    assert (float(encoder.weights[1]) == 1) == (homophily == 0.9)
+    assert float(encoder.weights[1]) >= canonical.LEAST_WEIGHT
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [(1.0, 0, 0.03), (0.97, 0.01, 0.12), (0.5, 0.5, 1)])
+def test_held_out_nodes_tell_what_own_features_are_worth(noise, least, most):
+    graph = stochastic_block_graph(1500, 3, 8, 0.9, 40, feature_noise=noise, seed=1).graph
+    assert least <= canonical.fit(graph, (40, 40, 40))[1].own <= most
+
+
+@pytest.mark.parametrize(
+    ("own", "neighbours", "weights"),
+    [
+        (0.5, 0.5, (1, 1)),
+        (0.4, 0.5, (1, 1)),
+        (0.3, 0.5, (0.75**2, 1)),
+        (0.0, 0.5, (0.25, 1)),
+        (0.0, 0.0, (1, 0.2)),
+        (0.1, 0.0125, (1, 0.5)),
+        (0.1, 1e-6, (1, 0.2)),
+    ],
+)
+def test_weights_by_hand(own, neighbours, weights):
+    assert canonical.Worth(own, neighbours).weights == pytest.approx(weights)
 
 
 def test_parts_of_neighbours_carry_the_weight():
@@ -74,7 +96,7 @@ def test_parts_of_neighbours_carry_the_weight():
     encoder, _ = canonical.fit(graph, (30, 30, 30))
     z = embed(encoder, graph).reshape(600, 9, 30)
     lengths = z.norm(dim=2).mean(0)
-    weight = float(encoder.weight)
+    weight = float(encoder.weights[1])
     assert weight < 0.7
     assert lengths[:2].min() > 0.9  # own, and principal directions of no hop
     assert lengths[2:].max() <= weight
@@ -102,9 +124,9 @@ def test_the_order_of_nodes_does_not_matter(data):
     graph = data.graph
     order = np.random.default_rng(1).permutation(300)
     moved = graph.subgraph(order)
-    encoder, correlation = canonical.fit(graph, SETS)
+    encoder, worth = canonical.fit(graph, SETS)
     other, again = canonical.fit(moved, SETS)
-    assert correlation == pytest.approx(again, abs=0.1)  # the edges fall into other halves
+    assert worth == pytest.approx(again, abs=0.1)  # nodes and edges fall into other halves
     z, shuffled = embed(encoder, graph).numpy()[order], embed(other, moved).numpy()
     assert np.corrcoef((z @ z.T).ravel(), (shuffled @ shuffled.T).ravel())[0, 1] > 0.98
 
@@ -128,7 +150,7 @@ def test_scale_of_all_features_does_not_matter(data):
 
 def test_a_large_graph_is_solved_on_a_sample(monkeypatch):
     data = stochastic_block_graph(3000, 3, 10, 0.9, 20, feature_noise=0.6, seed=0)
-    whole, correlation = canonical.fit(data.graph, (20, 20, 20))
+    whole, worth = canonical.fit(data.graph, (20, 20, 20))
     monkeypatch.setattr(canonical, "MAX_NODES", 1000)
     pairs = canonical._pairs(data.graph, np.random.default_rng(0))
     counts = np.bincount(pairs.first.numpy())
@@ -138,7 +160,7 @@ def test_a_large_graph_is_solved_on_a_sample(monkeypatch):
     drawn = zip(pairs.nodes[pairs.first].tolist(), pairs.nodes[pairs.second].tolist(), strict=True)
     assert edges.issuperset(drawn)
     sampled, found = canonical.fit(data.graph, (20, 20, 20))
-    assert found == pytest.approx(correlation, abs=0.1)
+    assert found == pytest.approx(worth, abs=0.1)
     z, approximate = embed(whole, data.graph).numpy(), embed(sampled, data.graph).numpy()
     assert np.corrcoef((z @ z.T).ravel(), (approximate @ approximate.T).ravel())[0, 1] > 0.95
 

@@ -2,15 +2,19 @@
 
 1. The features' 512 principal directions; all that follows happens in the space that they span.
 2. Own directions: the second view is the node itself. Along w the two views correlate by lambda, so directions of noise have a
-   low one; each is multiplied by lambda^2.
+   low one; each is multiplied by lambda^2. Half of the nodes find directions and the other half measure, and the other way round:
+   how far the strongest lambda lies above that of columns that know nothing of each other tells what own features are worth.
 3. Directions of the neighbour view: the second view is a random neighbour. Each is multiplied by its correlation on edges that
    had no part in finding it: half of the edges find, the other half measure, and the other way round.
 4. The strongest of these correlations tells what neighbours are worth: from 0.1 on, parts that look at them weigh as much as the
    node's own; below, less, down to a fifth where neighbours are nothing but noise.
+5. Where own features are worth less than four fifths of that, parts of the node alone weigh less, down to a quarter; those of one
+   hop by the square root of it, and so on.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +34,8 @@ WIDTH = 128
 OWN_RATE, NEIGHBOUR_RATE = 0.8, 0.5
 # The correlation from which neighbours weigh as much as the node itself, and the least that they weigh.
 FULL_WEIGHT_FROM, LEAST_WEIGHT = 0.1, 0.2
+# The share of the neighbours' worth from which the node alone weighs fully, and the least that it weighs.
+FULL_OWN_FROM, LEAST_OWN_WEIGHT = 0.8, 0.25
 # The first directions, whose correlations are evidence; and the neighbouring directions that correlations are averaged over.
 N_LEADING, WINDOW = 4, 9
 # Moments of more nodes than this are those of so many random ones, each with a few of its neighbours.
@@ -37,11 +43,25 @@ MAX_NODES, MAX_NEIGHBOURS = 131_072, 4
 LEAST_CORRELATION = 1e-3
 
 
+class Worth(NamedTuple):
+    """What own features and neighbours were found to be worth, from 0 to 1; see the top of this file."""
+
+    own: float
+    neighbours: float
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """What multiplies the parts of the node alone, and those that look at neighbours."""
+        looking = min(1.0, max(LEAST_WEIGHT, (self.neighbours / FULL_WEIGHT_FROM) ** (1 / 3)))
+        share = self.own / (FULL_OWN_FROM * self.neighbours) if self.neighbours else 1.0
+        return min(1.0, max(LEAST_OWN_WEIGHT, share**2)), looking
+
+
 @torch.no_grad()
 def fit(
     graph: Graph, widths: Sequence[int], *, seed: int = 0, device: torch.device | str = "cpu"
-) -> tuple[Canonical, float]:
-    """Return the encoder with sets of these widths (`widths_of`), and the strongest correlation between neighbours.
+) -> tuple[Canonical, Worth]:
+    """Return the encoder with sets of these widths (`widths_of`), and what decided about its weights.
 
     Nothing but the graph's features and edges is read; of more than ``MAX_NODES`` nodes, only the rows of a sample.
     """
@@ -54,13 +74,14 @@ def fit(
         x = x.to_dense()
     space = principal_directions(x, SPACE, rng)
     y = _multiply(x, space)
-    squares = _column_squares(x)
-    sets, correlation = [_own(y, space, squares), space], 0.0
+    own, own_worth = _own(y, x, space, rng)
+    sets, worth = [own, space], Worth(own_worth, 0.0)
     if graph.n_edges:
         found, correlation = _neighbour(pairs, y, x, space)
         sets.append(found)
+        worth = Worth(own_worth, correlation)
     sets = [_turned(directions, width, rng) for directions, width in zip(sets, widths, strict=False)]
-    return _assembled(encoder, x, sets, correlation), correlation
+    return _assembled(encoder, x, sets, worth), worth
 
 
 def widths_of(graph: Graph, embedding_dim: int | None = None) -> tuple[int, int, int]:
@@ -154,12 +175,15 @@ def _prepared(features: Tensor | CSR, device: torch.device | str) -> Canonical:
     return encoder
 
 
-def _own(y: Tensor, space: Tensor, squares: Tensor) -> Tensor:
-    """Return the directions of the own view, each by its correlation squared."""
-    centred = y - y.mean(0)
-    covariance = (centred.T @ centred / len(y)).double()
-    correlations, inner = _solve(covariance, covariance + _noise(space, squares, OWN_RATE))
-    return space @ (inner * correlations.clamp(min=0).square()).float()
+def _own(y: Tensor, x: Tensor | CSR, space: Tensor, rng: np.random.Generator) -> tuple[Tensor, float]:
+    """Return the directions of the own view, each by its correlation squared, and what own features are worth."""
+    half = torch.from_numpy(rng.random(len(y)) < 0.5).float().to(y.device)
+    moments = [_own_moments(y, x, space, weights) for weights in (torch.ones_like(half), half, 1 - half)]
+    correlations, inner = _solve(*moments[0])
+    strongest = float(_held_out(moments[1:])[:N_LEADING].max()) if 0 < half.sum() < len(half) and len(space.T) else 0.0
+    # Along any direction of columns that know nothing of each other, two copies of a node correlate by what is kept of them.
+    worth = max(0.0, (strongest - (1 - OWN_RATE)) / OWN_RATE)
+    return space @ (inner * correlations.clamp(min=0).square()).float(), worth
 
 
 def _neighbour(pairs: Pairs, y: Tensor, x: Tensor | CSR, space: Tensor) -> tuple[Tensor, float]:
@@ -167,13 +191,25 @@ def _neighbour(pairs: Pairs, y: Tensor, x: Tensor | CSR, space: Tensor) -> tuple
     moments = [_moments(pairs.distribution(which), y, x, space) for which in (None, pairs.halves, ~pairs.halves)]
     correlations, inner = _solve(*moments[0])
     if pairs.halves.any() and not pairs.halves.all():
-        found = []
-        for (a, b), (other_a, other_b) in (moments[1:], moments[:0:-1]):
-            w = _solve(a, b)[1]
-            found.append((w * (other_a @ w)).sum(0) / (w * (other_b @ w)).sum(0))
-        correlations = _smoothed(torch.stack(found).mean(0))
+        correlations = _smoothed(_held_out(moments[1:]))
     strongest = max([0.0, *correlations[:N_LEADING].tolist()])
     return space @ (inner * correlations.clamp(min=LEAST_CORRELATION)).float(), strongest
+
+
+def _held_out(halves: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """Return the correlation along each direction that one half found, measured on the other half; the mean of both ways."""
+    found = []
+    for (a, b), (other_a, other_b) in (halves, halves[::-1]):
+        w = _solve(a, b)[1]
+        found.append((w * (other_a @ w)).sum(0) / (w * (other_b @ w)).sum(0))
+    return torch.stack(found).mean(0)
+
+
+def _own_moments(y: Tensor, x: Tensor | CSR, space: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Return both sides of the eigenproblem of the own view, over nodes with the given weights (n,)."""
+    centred = y - (weights @ y) / weights.sum().clamp(min=1)
+    covariance = _within(centred, weights)
+    return covariance, covariance + _noise(space, _column_variances(x, weights), OWN_RATE)
 
 
 def _moments(p: CSR, y: Tensor, x: Tensor | CSR, space: Tensor) -> tuple[Tensor, Tensor]:
@@ -183,16 +219,18 @@ def _moments(p: CSR, y: Tensor, x: Tensor | CSR, space: Tensor) -> tuple[Tensor,
     total = weights.sum().clamp(min=1)
     centred = y - (weights @ y) / total
     across = centred.T @ sparse.multiply(p, centred)
-    within = (centred * weights.unsqueeze(1)).T @ centred
-    squares = _column_squares(x, weights)
-    return ((across + across.T) / (2 * total)).double(), (within / total).double() + _noise(
-        space, squares, NEIGHBOUR_RATE
-    )
+    covariance = _within(centred, weights) + _noise(space, _column_variances(x, weights), NEIGHBOUR_RATE)
+    return ((across + across.T) / (2 * total)).double(), covariance
 
 
-def _noise(space: Tensor, squares: Tensor, rate: float) -> Tensor:
+def _within(centred: Tensor, weights: Tensor) -> Tensor:
+    """Return the covariance of centred columns, over nodes with the given weights."""
+    return ((centred * weights.unsqueeze(1)).T @ centred / weights.sum().clamp(min=1)).double()
+
+
+def _noise(space: Tensor, variances: Tensor, rate: float) -> Tensor:
     """Return what dropping columns at ``rate`` adds to the covariance, in the space."""
-    return rate / (1 - rate) * ((space * squares.unsqueeze(1)).T @ space).double()
+    return rate / (1 - rate) * ((space * variances.unsqueeze(1)).T @ space).double()
 
 
 def _solve(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -227,7 +265,7 @@ def _turned(directions: Tensor, width: int, rng: np.random.Generator) -> Tensor:
     return first @ torch.from_numpy(np.linalg.qr(draws)[0].astype(np.float32)).to(first.device)
 
 
-def _assembled(encoder: Canonical, x: Tensor | CSR, sets: list[Tensor], correlation: float) -> Canonical:
+def _assembled(encoder: Canonical, x: Tensor | CSR, sets: list[Tensor], worth: Worth) -> Canonical:
     """Put the sets of directions into the encoder, centre them and measure their sizes."""
     has_edges = len(sets) == 3
     widths = [directions.shape[1] for directions in sets] + [0] * (not has_edges)
@@ -239,7 +277,7 @@ def _assembled(encoder: Canonical, x: Tensor | CSR, sets: list[Tensor], correlat
     sizes = [float(part.square().mean()) if part.numel() else 1.0 for part in (y - made.shift).split(widths, dim=1)]
     made.softening[0] = encoder.softening[0]
     made.softening[1:] = torch.tensor(sizes).clamp(min=tiny)
-    made.weight.fill_(min(1.0, max(LEAST_WEIGHT, (correlation / FULL_WEIGHT_FROM) ** (1 / 3))))
+    made.weights = torch.tensor(worth.weights, device=made.weights.device)
     return made.eval()
 
 
@@ -254,15 +292,15 @@ def _orthonormal(columns: Tensor) -> Tensor:
     return columns @ scaled.flip(1).to(columns.dtype)
 
 
-def _column_squares(x: Tensor | CSR, weights: Tensor | None = None) -> Tensor:
-    """Return the mean square of every column, over nodes with the given weights (n,)."""
-    if weights is None:
-        weights = torch.ones(x.shape[0], device=(x.values if isinstance(x, CSR) else x).device)
+def _column_variances(x: Tensor | CSR, weights: Tensor) -> Tensor:
+    """Return the variance of every column, over nodes with the given weights (n,)."""
     if isinstance(x, CSR):
-        sums = sparse.column_sums(x.with_values(x.values.square() * weights[sparse.row_ids(x)]))
+        of_entries = weights[sparse.row_ids(x)]
+        sums = [sparse.column_sums(x.with_values(power * of_entries)) for power in (x.values, x.values.square())]
     else:
-        sums = weights @ x.square()
-    return sums / weights.sum().clamp(min=1)
+        sums = [weights @ x, weights @ x.square()]
+    mean, square = (each / weights.sum().clamp(min=1) for each in sums)
+    return (square - mean.square()).clamp(min=0)
 
 
 def _multiply(x: Tensor | CSR, b: Tensor) -> Tensor:

@@ -19,15 +19,16 @@ from ccassg.graph import sparse
 from ccassg.graph.sparse import CSR
 
 # How far the parts that are averaged look.
-HOPS = (0, 1, 2, 4)
+HOPS = (0, 1, 3, 8)
 
 
 class Canonical(nn.Module):
     """Parts side by side, the rows of each at length 1: a linear probe, cosines and distances can use any of them.
 
     There are three sets of directions of the features: those of the node itself as the second view (``own``), the principal ones
-    and those of the neighbour view. The first is used as it is, the others are also averaged over 1, 2 and 4 hops, A^k X W.
-    What looks at neighbours is multiplied by ``weight``.
+    and those of the neighbour view. The first is used as it is, the others are also averaged over 1, 3 and 8 hops, A^k X W.
+    Of the two ``weights`` the first multiplies what describes the node alone (its square root what looks one hop far, and so on),
+    the second what looks at neighbours.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class Canonical(nn.Module):
     directions: Tensor
     shift: Tensor
     softening: Tensor
-    weight: Tensor
+    weights: Tensor
 
     def __init__(self, n_features: int, widths: Sequence[int], hops: Sequence[int] = HOPS) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class Canonical(nn.Module):
         self.register_buffer("shift", torch.zeros(total))  # what centres the columns of X W
         # Of the features' rows, and of each set's; see `unit_rows`. In float64, where the square of any float32 is finite.
         self.register_buffer("softening", torch.ones(4, dtype=torch.float64))
-        self.register_buffer("weight", torch.ones(()))
+        self.register_buffer("weights", torch.ones(2))
 
     @property
     def dims(self) -> tuple[int, int]:
@@ -95,7 +96,7 @@ class Canonical(nn.Module):
 
     def own(self, described: Tensor) -> Tensor:
         """Return the part of the own view, of what `describe` gives."""
-        return unit_rows(described[:, : self.widths[0]], float(self.softening[1]))
+        return unit_rows(described[:, : self.widths[0]], float(self.softening[1])) * self.weights[0]
 
     def moving(self, described: Tensor) -> Tensor:
         """Return the columns that are averaged over hops, of what `describe` gives."""
@@ -103,9 +104,9 @@ class Canonical(nn.Module):
 
     def averaged(self, moving: Tensor, hop: int) -> Tensor:
         """Return the parts of the two other sets after so many hops."""
-        principal, neighbours = moving.split(self.widths[1:], dim=1)
-        weights = (self.weight if hop else torch.ones_like(self.weight), self.weight)
-        parts = zip((principal, neighbours), self.softening[2:].tolist(), weights, strict=True)
+        own, looking = self.weights[0] ** (0.5**hop), self.weights[1]
+        weights = (own * looking if hop else own, own * looking)
+        parts = zip(moving.split(self.widths[1:], dim=1), self.softening[2:].tolist(), weights, strict=True)
         return torch.cat([unit_rows(part, softening) * weight for part, softening, weight in parts], 1)
 
 

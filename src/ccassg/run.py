@@ -22,7 +22,8 @@ from ccassg.datasets import DATASETS, load_dataset
 from ccassg.evaluate.summary import probe_twice
 from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
-from ccassg.io.embeddings import id_array, read_embeddings, write_embeddings
+from ccassg.io.embeddings import read_embeddings, write_embeddings
+from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES
 from ccassg.io.store import location as store_of
 from ccassg.report.data import ReportData, about_model

@@ -1,11 +1,17 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from typer.testing import CliRunner
 
 import ccassg.cli.convert  # noqa: F401
 from ccassg.cli.app import app, as_options
 from ccassg.datasets import load_dataset
+from ccassg.io.embeddings import write_embeddings
 from ccassg.io.store import open_store, part_bounds
 
 run = CliRunner().invoke
@@ -97,3 +103,31 @@ def test_a_second_time_needs_overwrite(tmp_path):
     assert isinstance(again.exception, ValueError)
     assert as_options(str(again.exception)).endswith("exists already; pass --overwrite")
     assert run(app, [*arguments, "--overwrite"]).exit_code == 0
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
+from ccassg.cli import main
+try:
+    main()
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux only")
+def test_one_long_id_takes_its_own_room_and_no_other(tmp_path):
+    """Of a fixed width, 3,002 ids would be as long as the longest: 33 GB."""
+    ids = ["x" * 3_000_000, *(f"n{i}" for i in range(3001))]
+    z = np.random.default_rng(0).normal(size=(len(ids), 4))
+    pq.write_table(pa.table({"source": ids[:-1], "target": ids[1:]}), tmp_path / "edges.parquet")
+    write_embeddings(tmp_path / "z.parquet", z, ids)
+    commands = (("convert", "edges.parquet", "-o", "store"), ("similar", "z.parquet", "n7", "-k", "3"))
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-c", LIMITED, *command], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert int(done.stderr.split()[-1]) < 600_000
+    assert set(open_store(tmp_path / "store").ids) == set(ids)

@@ -1,7 +1,11 @@
 """`ccassg evaluate`, `ccassg similar` and `ccassg report`: on a model, and on embeddings whose scores are known."""
 
+import datetime
+import decimal
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
@@ -129,6 +133,37 @@ def test_similar_shows_labels_where_there_are_any(program, write, tmp_path):
     assert code == 0, err
     assert [row["label"] for row in json.loads((tmp_path / "s.json").read_text())] == ["red", "[bold]"]
     assert "[bold]" in out  # as it is, no markup
+
+
+DAYS = [datetime.date(2020, 1, day) for day in (1, 2, 3)]
+KINDS = {
+    "dates": (DAYS, "2020-01-01", "2020-01-02"),
+    "a dictionary of dates": (pa.array(DAYS).dictionary_encode(), "2020-01-01", "2020-01-02"),
+    "decimals": ([decimal.Decimal("0.50"), decimal.Decimal("1.50"), decimal.Decimal("2.50")], "0.50", "1.50"),
+    "whole floats": ([1.0, 2.0, 3.0], "1", 2),
+    "beyond 63 bits": (pa.array([2**64 - 1, 2**63, 1], pa.uint64()), str(2**64 - 1), str(2**63)),
+    "bytes": ([b"a", b"b", b"c"], "a", "binary cannot be an id; ids are integers or strings"),
+    "booleans": ([True, False, None], "true", "row 3: an id is missing"),
+    "two booleans": ([True, False], "true", "bool cannot be an id; ids are integers or strings"),
+    "null": (pa.nulls(3), "a", "row 1: an id is missing; fill it in or drop the row"),
+    "lists": ([[1], [2], [3]], "1", "list<element: int64> cannot be an id; ids are integers or strings"),
+    "structs": ([{"a": 1}, {"a": 2}, {"a": 3}], "1", "struct<a: int64> cannot be an id; ids are integers or strings"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_similar_knows_ids_of_every_kind_or_says_which_it_does_not(program, tmp_path, kind):
+    ids, asked, expected = KINDS[kind]
+    e0, e1 = [1.0, 0.9, -1.0][: len(ids)], [0.0, 0.1, 0.2][: len(ids)]
+    pq.write_table(pa.table({"id": ids, "e0": e0, "e1": e1}), tmp_path / "z.parquet")
+    code, _, err = program("similar", tmp_path / "z.parquet", asked, "-k", 1, "--json", tmp_path / "s.json")
+    if code == 0:
+        assert [row["id"] for row in json.loads((tmp_path / "s.json").read_text())] == [expected]
+    else:
+        assert code == 2
+        assert "z.parquet, column 'id'" in " ".join(err.split())
+        assert str(expected) in " ".join(err.split())
+        assert "Traceback" not in err
 
 
 def test_another_metric_is_refused(program, write):

@@ -156,7 +156,7 @@ def test_how_features_were_scaled_is_kept_and_checked(small, tmp_path):
 @pytest.mark.parametrize("name", ["../elsewhere", "/etc/passwd", "unknown"])
 def test_the_manifest_cannot_name_other_files(small, name):
     manifest = json.loads((small / MANIFEST).read_text())
-    rewrite(small, arrays=manifest["arrays"] | {name: manifest["arrays"]["ids"]})
+    rewrite(small, arrays=manifest["arrays"] | {name: manifest["arrays"]["labels"]})
     with pytest.raises(ValueError, match="which a store does not have"):
         open_store(small)
 
@@ -164,7 +164,7 @@ def test_the_manifest_cannot_name_other_files(small, name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 2}, "version 2 of the format and this program reads 1"),
+        ({"version": 3}, "version 3 of the format and this program reads 2"),
         ({"format": "other"}, "does not describe a graph store"),
         ({"n_nodes": 5}, "parts do not cover"),
         ({"n_nodes": 5, "bounds": [0, 5]}, r"indptr has shape \(5,\), but the store needs \(6,\)"),
@@ -219,9 +219,59 @@ def test_a_forged_header_is_refused_in_a_sentence(small, header):
 
 
 def test_pickles_are_never_loaded(small):
-    np.save(small / "ids.npy", np.array([{"a": 1}] * 4, dtype=object), allow_pickle=True)
+    np.save(small / "labels.npy", np.array([{"a": 1}] * 4, dtype=object), allow_pickle=True)
     manifest = json.loads((small / MANIFEST).read_text())
-    manifest["arrays"]["ids"] |= {"bytes": (small / "ids.npy").stat().st_size, "dtype": "|O"}
+    manifest["arrays"]["labels"] |= {"bytes": (small / "labels.npy").stat().st_size, "dtype": "|O"}
     rewrite(small, arrays=manifest["arrays"])
     with pytest.raises(ValueError, match="not an array that can be mapped"):
         open_store(small, verify=False)
+
+
+def replace_array(folder, name, array):
+    """Put another array in the place of one, or no array, with a hash that fits."""
+    arrays = json.loads((folder / MANIFEST).read_text())["arrays"]
+    arrays.pop(name, None)
+    if array is not None:
+        np.save(folder / f"{name}.npy", array)
+        content = (folder / f"{name}.npy").read_bytes()
+        arrays[name] = {
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+    rewrite(folder, arrays=arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("ids_indptr", np.array([0, 2, 1, 3, 4]), "ids_indptr decreases somewhere"),
+        ("ids_indptr", np.array([0, -5, 2, 3, 4]), "ids_indptr decreases somewhere"),
+        ("ids_indptr", np.array([0, 1, 2, 3, 10**9]), "ids_indptr does not end where ids_text does"),
+        ("ids_indptr", np.array([0, 1, 2, 4]), r"ids_indptr has shape \(4,\), but the store needs \(5,\)"),
+        ("ids_text", np.zeros(4, np.uint32), r"ids_text has shape \(4,\), but the store needs \(16,\)"),
+        ("ids_text", None, "ids need ids_indptr and ids_text, or are numbers, got ids_indptr"),
+        ("ids", np.arange(4), "got ids, ids_indptr, ids_text"),
+    ],
+)
+@pytest.mark.parametrize("verify", [True, False])
+def test_forged_pointers_into_the_text_of_ids_are_refused(small, name, array, message, verify):
+    replace_array(small, name, array)
+    with pytest.raises(ValueError, match=message):
+        open_store(small, verify=verify)
+
+
+def test_text_of_ids_is_utf8_and_pointers_of_any_width_serve(small):
+    replace_array(small, "ids_indptr", np.arange(5, dtype=np.int32))
+    assert open_store(small).ids.tolist() == list("abcd")
+    replace_array(small, "ids_text", np.full(4, 255, np.uint8))
+    with pytest.raises(ValueError, match=r"ids_text is no text .*UTF8"):
+        open_store(small)
+
+
+def test_a_store_of_the_first_version_is_read(small):
+    for name, array in (("ids_indptr", None), ("ids_text", None), ("ids", np.array(["a", "bcd", "e", "f"]))):
+        replace_array(small, name, array)
+    rewrite(small, version=1)
+    assert open_store(small).ids.tolist() == ["a", "bcd", "e", "f"]

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -102,14 +103,29 @@ def test_pieces_are_one_array_in_little_endian(tmp_path):
     assert stored.tolist() == [[1, 2], [3, 4], [5, 6]]
 
 
-@pytest.mark.parametrize(
-    ("ids", "kind"), [(["a", "bcd"], "U"), ([7, 3], "i"), (np.array(["a", "bcd"], object), "U"), ([5, 2**40], "i")]
-)
-def test_ids_need_no_pickle(tmp_path, ids, kind):
+@pytest.mark.parametrize("ids", [[7, 3], [5, 2**40], np.array([7, 3], np.uint8)], ids=str)
+def test_ids_that_are_numbers_are_one_array(tmp_path, ids):
     write_store(tmp_path / "s", as_graph(PAIR, node_ids=ids))
     stored = np.load(tmp_path / "s" / "ids.npy", allow_pickle=False)
-    assert stored.dtype.kind == kind
+    assert stored.dtype == np.int64
     assert stored.tolist() == list(ids)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [list, np.array, lambda ids: np.array(ids, object), pa.array],
+    ids=["list", "fixed width", "objects", "arrow"],
+)
+def test_ids_that_are_strings_take_the_room_of_their_text(tmp_path, kind):
+    ids = ["é" * 1000, "", "b\0c", "d"]
+    graph = as_graph(np.array([[0, 1], [1, len(ids) - 1]]), node_ids=kind(ids))
+    write_store(tmp_path / "s", graph)
+    assert np.load(tmp_path / "s" / "ids_text.npy").tobytes().decode() == "".join(ids)
+    opened = open_store(tmp_path / "s")
+    assert opened.ids.tolist() == opened.graph.ids.tolist() == graph.node_ids.tolist() == ids
+    parts = np.arange(len(ids)) % 2
+    write_store(tmp_path / "t", opened, parts=parts)
+    assert open_store(tmp_path / "t").ids.tolist() == [ids[i] for i in np.argsort(parts, kind="stable")]
 
 
 @pytest.mark.parametrize(("ids", "named"), [([(1, 2), (3, 4)], r"\(1, 2\)"), (["a", 1.5], "1.5"), (["a", 1], "'a'")])

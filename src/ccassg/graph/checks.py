@@ -49,13 +49,10 @@ def check_ids(ids: Any, n: int) -> Array:
     if isinstance(ids, np.ndarray):
         array = ids
     else:
-        names: Sequence[Any] = list(ids)
-        kinds = {
-            str if isinstance(name, str) else int if isinstance(name, (int, np.integer)) else object for name in names
-        }
-        if kinds in ({str}, {int}):
+        names: Sequence[Any] = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+        if names and all(isinstance(name, (int, np.integer)) for name in names):
             array = np.asarray(names)
-        else:  # NumPy would turn a mixture into text
+        else:  # NumPy would give every string the width of the longest, and turn a mixture into text
             array = np.empty(len(names), dtype=object)
             array[:] = names
     if array.shape != (n,):

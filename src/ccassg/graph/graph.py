@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ class Graph:
     features : float32 array or CSR array of shape (n, n_features), or None
         Sparse features stay sparse.
     ids : array of shape (n,), or None
-        The user's own names of the nodes, all different; None means 0 .. n - 1.
+        The user's own names of the nodes, all different; None means 0 .. n - 1. Strings out of files stay in an Arrow array,
+        in memory or in the file; ``node_ids`` is the same for every day.
     directed : bool
         Whether edges may lack their reverse.
     notes : tuple of str
@@ -48,7 +50,7 @@ class Graph:
     indices: Array
     weights: Array | None = None
     features: Features | None = None
-    ids: Array | None = None
+    ids: Any = None
     directed: bool = False
     notes: tuple[str, ...] = ()
 
@@ -67,10 +69,10 @@ class Graph:
         """Number of feature columns, 0 without features."""
         return 0 if self.features is None else int(self.features.shape[1])
 
-    @property
+    @cached_property
     def node_ids(self) -> Array:
-        """The user's ids, or 0 .. n - 1."""
-        return np.arange(self.n_nodes) if self.ids is None else self.ids
+        """The user's ids as a NumPy array, of integers or of objects such as strings, or 0 .. n - 1."""
+        return np.arange(self.n_nodes) if self.ids is None else np.asarray(self.ids)
 
     @property
     def n_isolated(self) -> int:

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io import tables
 from ccassg.io.embedding_formats import FORMATS
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, suffix_of
+from ccassg.io.ids import id_array
 
 BLOCK_BYTES = 2**25
 
@@ -107,16 +107,3 @@ def format_of(path: PathLike) -> tuple[Any, Any]:
     if suffix not in FORMATS:
         raise ValueError(f"the suffix of {path} names no format for embeddings; use one of {', '.join(FORMATS)}")
     return FORMATS[suffix]
-
-
-def id_array(ids: Any) -> pa.Array:
-    """Return ids as one plain array: integers, or strings; what is neither (a tuple, an enumeration) is written as it prints."""
-    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
-        return pa.array(ids).cast(pa.int64())
-    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
-        return pa.array(ids, pa.large_string())
-    values = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    strings = any(isinstance(value, str) for value in values)
-    if strings or not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return pa.array([str(value) for value in values], pa.large_string())
-    return pa.array(values, pa.int64())

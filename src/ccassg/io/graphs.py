@@ -254,12 +254,12 @@ def _build(edges: EdgeRows, codes: Array, n_nodes: int, nodes: NodeRows | None, 
         raise ValueError(f"{edges.name}: {error}") from None
 
 
-def _ids_or_none(ids: pa.Array) -> Array | None:
-    """Return ids for the graph; 0 .. n - 1 need not be stored."""
-    names = to_numpy(ids)
-    if names.dtype.kind == "i" and len(names) and names[0] == 0 and (names == np.arange(len(names))).all():
-        return None
-    return names
+def _ids_or_none(ids: pa.Array) -> pa.Array | Array | None:
+    """Return ids for the graph, strings as they are; 0 .. n - 1 need not be stored."""
+    if not pa.types.is_integer(ids.type):
+        return ids
+    numbers = to_numpy(ids)
+    return None if np.array_equal(numbers, np.arange(len(numbers))) else numbers
 
 
 def _match_labels(

@@ -1,6 +1,7 @@
 """Map the user's ids, integers or strings, to 0 .. n - 1 without a Python loop over edges."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -100,10 +101,25 @@ def flat(column: pa.ChunkedArray) -> pa.Array:
 
 
 def to_numpy(ids: pa.Array) -> Array:
-    """Return ids as a NumPy array: int64, or objects that are strings (fixed-width strings would lose trailing NULs)."""
+    """Return ids as a NumPy array: int64, or objects that are strings (of a fixed width all would be as wide as the longest)."""
     if pa.types.is_integer(ids.type):
         return ids.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return np.array(ids.to_pylist(), dtype=object)
+    return np.asarray(ids)
+
+
+def id_array(ids: Any) -> pa.Array:
+    """Return ids as one plain array: integers, or strings; what is neither (a tuple, an enumeration) is written as it prints."""
+    if isinstance(ids, pa.Array):
+        return ids if pa.types.is_integer(ids.type) else ids.cast(pa.large_string())
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
+        return pa.array(ids).cast(pa.int64())
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
+        return pa.array(ids, pa.large_string())
+    values = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    strings = any(isinstance(value, str) for value in values)
+    if strings or not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return pa.array([str(value) for value in values], pa.large_string())
+    return pa.array(values, pa.int64())
 
 
 def _strings(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array
@@ -14,7 +15,7 @@ from ccassg.io.embeddings import read_embeddings
 from ccassg.io.encode import distinct_values
 from ccassg.io.features import open_nodes
 from ccassg.io.files import READING, Reading
-from ccassg.io.ids import unique_ids
+from ccassg.io.ids import id_array, unique_ids
 from ccassg.io.tables import FrameTable, NodeRows
 
 # What a run's folder calls its files.
@@ -99,7 +100,7 @@ def read_labelled(
         if not path.is_dir() or not labels.exists() or "label" not in pq.read_schema(labels).names:
             return z, ids, None, None
         id_column, label_column = "id", "label"
-    table = read_labels(labels, node_ids=pa.array(ids.tolist()), id_column=id_column, label_column=label_column)
+    table = read_labels(labels, node_ids=id_array(ids), id_column=id_column, label_column=label_column)
     y, names = encode_labels(table)
     if table.ids is None:
         if len(y) != len(z):
@@ -114,11 +115,11 @@ def read_labelled(
 
 def find_id(ids: Array, name: str) -> int:
     """Return the position of a node by its id, written as text."""
-    found = np.flatnonzero(ids.astype(str) == name)
-    if len(found) == 0:
-        example = ", ".join(str(i) for i in ids[:3].tolist())
+    found = int(pc.index(id_array(ids).cast(pa.large_string()), name).as_py())
+    if found < 0:
+        example = ", ".join(str(i)[:60] for i in ids[:3].tolist())
         raise ValueError(f"there is no node {name!r}; ids look like {example}")
-    return int(found[0])
+    return found
 
 
 def _sorted_classes(values: set[str]) -> list[str]:

@@ -4,7 +4,9 @@
     indptr.npy  indices.npy  weights.npy            the adjacency, as in `Graph`
     features.npy                                    dense features, or
     features_indptr.npy  features_indices.npy  features_data.npy   sparse ones
-    ids.npy  labels.npy                             the nodes' names and classes, where there are any
+    ids.npy                                         the nodes' names, if they are integers, or
+    ids_indptr.npy  ids_text.npy                    strings: where each begins and ends, and the UTF-8 of all
+    labels.npy                                      the nodes' classes, where there are any
 
 A store is written beside its final place and renamed, so that it is there whole or not at all. Opening it checks every size
 and header; reading all of it against the hashes takes time on large ones and is done on demand. Nothing in it is a pickle.
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 from ccassg.graph import Array, Dataset, Features, Graph
@@ -26,15 +29,19 @@ from ccassg.graph.checks import mapped
 from ccassg.graph.scaling import check_scaling
 from ccassg.io.files import first_line, sha256
 
-FORMAT, VERSION = "ccassg graph store", 1
+# Version 1, which is read too, has strings in ids.npy, each of the width of the longest.
+FORMAT, VERSION = "ccassg graph store", 2
 MANIFEST = "manifest.json"
 # Hashing this much takes well under a second, so a store up to this size is checked at every opening.
 ALWAYS_VERIFY = 256 * 2**20
 CHUNK_BYTES = 2**24
 
 _FEATURE_PARTS = ("features_indptr", "features_indices", "features_data")
+# What points, and into what.
+_POINTERS = {"indptr": "indices", "features_indptr": "features_indices", "ids_indptr": "ids_text"}
 _KINDS = {
-    **dict.fromkeys(("indptr", "indices", "labels", *_FEATURE_PARTS[:2]), "i"),
+    **dict.fromkeys(("indptr", "indices", "labels", "ids_indptr", *_FEATURE_PARTS[:2]), "i"),
+    "ids_text": "u",
     **dict.fromkeys(("weights", "features", "features_data"), "f"),
     "ids": "iuUS",
 }
@@ -94,7 +101,7 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
         indices=arrays["indices"],
         weights=arrays.get("weights"),
         features=features,
-        ids=arrays.get("ids"),
+        ids=_strings(folder, arrays, verify) if "ids_indptr" in arrays else arrays.get("ids"),
         directed=manifest["directed"],
         notes=tuple(manifest["notes"]),
     )
@@ -150,7 +157,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(file.read_bytes())
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ValueError(f"{file} does not describe a graph store")
-        if manifest["version"] != VERSION:
+        if manifest["version"] not in (1, VERSION):
             raise ValueError(
                 f"{folder} has version {manifest['version']!r} of the format and this program reads {VERSION}; convert again"
             )
@@ -221,17 +228,22 @@ def _check_consistent(folder: Path, manifest: dict[str, Any], arrays: dict[str, 
     n, n_edges, n_features = manifest["n_nodes"], manifest["n_edges"], manifest["n_features"]
     expected: dict[str, tuple[int, ...]] = {
         "indptr": (n + 1,), "indices": (n_edges,), "weights": (n_edges,), "features": (n, n_features), "ids": (n,),
-        "labels": (n,), "features_indptr": (n + 1,),
+        "labels": (n,), "features_indptr": (n + 1,), "ids_indptr": (n + 1,),
     }  # fmt: skip
     sparse_parts = [part for part in _FEATURE_PARTS if part in arrays]
     if sparse_parts and (len(sparse_parts) < 3 or "features" in arrays):
         raise ValueError(f"{folder}: sparse features need {', '.join(_FEATURE_PARTS)} and nothing else")
     if sparse_parts:
         expected |= dict.fromkeys(_FEATURE_PARTS[1:], arrays["features_data"].shape)
+    id_parts = sorted(name for name in arrays if name.startswith("ids"))
+    if id_parts not in ([], ["ids"], ["ids_indptr", "ids_text"]):
+        raise ValueError(f"{folder}: ids need ids_indptr and ids_text, or are numbers, got {', '.join(id_parts)}")
+    if "ids_text" in arrays:
+        expected["ids_text"] = (arrays["ids_text"].nbytes,)
     for name, array in arrays.items():
         if array.shape != expected[name]:
             raise ValueError(f"{folder}: {name} has shape {array.shape}, but the store needs {expected[name]}")
-    for pointer, entries in (("indptr", "indices"), ("features_indptr", "features_indices")):
+    for pointer, entries in _POINTERS.items():
         if pointer in arrays and (arrays[pointer][0] != 0 or arrays[pointer][-1] != len(arrays[entries])):
             raise ValueError(f"{folder}: {pointer} does not end where {entries} does; convert the graph again")
 
@@ -239,8 +251,8 @@ def _check_consistent(folder: Path, manifest: dict[str, Any], arrays: dict[str, 
 def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Check what the hashes cannot tell of a store that somebody made by hand: every index must be one."""
     limits = {"indices": manifest["n_nodes"], "features_indices": manifest["n_features"]}
-    for pointer, entries in (("indptr", "indices"), ("features_indptr", "features_indices")):
-        if pointer not in arrays:
+    for pointer, entries in _POINTERS.items():
+        if pointer not in arrays or entries not in limits:
             continue
         if (np.diff(arrays[pointer]) < 0).any():
             raise ValueError(f"{folder}: {pointer} decreases somewhere; this store was not written by ccassg convert")
@@ -250,6 +262,23 @@ def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Arr
             if piece.min() < 0 or piece.max() >= limits[entries]:
                 raise ValueError(f"{folder}: {entries} points outside 0 .. {limits[entries] - 1}")
             release(values)
+
+
+def _strings(folder: Path, arrays: dict[str, Array], verify: bool) -> pa.Array:
+    """Return the ids that are strings as an Arrow array over the files, of which nothing but the pointers is read."""
+    indptr = np.ascontiguousarray(arrays["ids_indptr"], np.int64)
+    for start in range(0, len(indptr), CHUNK_BYTES):
+        # Whether the rest is verified or not: Arrow would follow a wrong pointer out of the file.
+        if (np.diff(indptr[start : start + CHUNK_BYTES + 1]) < 0).any():
+            raise ValueError(f"{folder}: ids_indptr decreases somewhere; this store was not written by ccassg convert")
+        release(indptr)
+    ids = pa.LargeStringArray.from_buffers(len(indptr) - 1, pa.py_buffer(indptr), pa.py_buffer(arrays["ids_text"]))
+    if verify:
+        try:
+            ids.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{folder}: ids_text is no text ({first_line(error)}); convert the graph again") from None
+    return ids
 
 
 def _is_names(value: Any) -> bool:

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ccassg.graph import Array, Dataset, Features, Graph
+from ccassg.io.ids import id_array
 from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, is_store, manifest_hash
 
 
@@ -55,7 +57,7 @@ def write_store(
         if graph.features is not None:
             writer.add_features(graph.features, order)
         if graph.ids is not None or order is not None:
-            writer.add("ids", _plain_ids(graph.node_ids), order)
+            writer.add_ids(np.arange(n) if graph.ids is None else graph.ids, order)
         if data.y is not None:
             writer.add("labels", _check_labels(data.y, n), order)
         writer.finish(
@@ -168,6 +170,17 @@ class StoreWriter:
             pieces = (values[entries] for _, entries in _row_chunks(features.indptr, order))
             self.add_pieces(f"features_{name}", dtype, (features.nnz,), pieces)
 
+    def add_ids(self, ids: Any, order: Array | None = None) -> None:
+        """Write the names of the nodes, integers or strings."""
+        names = _plain_ids(ids)
+        if pa.types.is_integer(names.type):
+            self.add("ids", names.to_numpy(), order)
+            return
+        names = names if order is None else names.take(pa.array(order))
+        indptr = np.frombuffer(names.buffers()[1], np.int64)[names.offset : names.offset + len(names) + 1]
+        self.add("ids_indptr", indptr - indptr[0])
+        self.add("ids_text", np.frombuffer(names.buffers()[2] or b"", np.uint8)[indptr[0] : indptr[-1]])
+
     def finish(self, n_nodes: int, n_edges: int, n_features: int, **known: Any) -> None:
         """Write the manifest, without which the folder is no store; ``known`` are further entries, in JSON's types."""
         manifest = {
@@ -215,16 +228,16 @@ def _pointers(indptr: Array, rows: Array | None) -> Array:
     return pointers
 
 
-def _plain_ids(ids: Array) -> Array:
-    """Return ids as numbers or strings of fixed width, which need no pickle."""
-    if ids.dtype.kind in "iuUS":
-        return ids
-    names = ids.tolist()
-    for kind in (str, int):
-        if all(isinstance(name, kind) and not isinstance(name, bool) for name in names):
-            return np.asarray(names)
-    other = next((name for name in names if not isinstance(name, (str, int))), names[0])
-    raise ValueError(f"node ids must all be strings or all be integers to be stored, got {other!r}; rename the nodes")
+def _plain_ids(ids: Any) -> pa.Array:
+    """Return ids as integers or strings."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind not in "iuU":
+        names = ids.tolist()
+        if not any(all(isinstance(n, kind) and not isinstance(n, bool) for n in names) for kind in (str, int)):
+            other = next((name for name in names if not isinstance(name, (str, int))), names[0])
+            raise ValueError(
+                f"node ids must all be strings or all be integers to be stored, got {other!r}; rename the nodes"
+            )
+    return id_array(ids)
 
 
 def _check_labels(y: Any, n: int) -> Array:

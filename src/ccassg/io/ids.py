@@ -113,8 +113,6 @@ def id_array(ids: Any) -> pa.Array:
         return ids if pa.types.is_integer(ids.type) else ids.cast(pa.large_string())
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         return pa.array(ids).cast(pa.int64())
-    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
-        return pa.array(ids, pa.large_string())
     values = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     strings = any(isinstance(value, str) for value in values)
     if strings or not all(isinstance(value, int) and not isinstance(value, bool) for value in values):

@@ -18,9 +18,8 @@ def problem(n, d, c, seed=0, scale=1.0):
 
 def fit(x, y, c, strengths=C_GRID, tolerance=TIGHT):
     """Fit one group; return (k, c, d + 1)."""
-    return logistic.fit(torch.from_numpy(x)[None], torch.from_numpy(y)[None], c, strengths, tolerance=tolerance)[
-        0
-    ].numpy()
+    found, _ = logistic.fit(torch.from_numpy(x)[None], torch.from_numpy(y)[None], c, strengths, tolerance=tolerance)
+    return found[0].numpy()
 
 
 def by_scikit_learn(x, y, strength):
@@ -78,7 +77,7 @@ def test_groups_are_padded_and_have_classes_of_their_own():
     rows, y = np.full((2, 50, 12), 1e3), np.full((2, 50), -1)
     for group, (x, own) in enumerate((long, short)):
         rows[group, : len(x)], y[group, : len(x)] = x, own
-    found = logistic.fit(torch.from_numpy(rows), torch.from_numpy(y), 4, C_GRID, tolerance=TIGHT).numpy()
+    found = logistic.fit(torch.from_numpy(rows), torch.from_numpy(y), 4, C_GRID, tolerance=TIGHT)[0].numpy()
     np.testing.assert_allclose(found[0], fit(*long, 4), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(found[1], fit(*short, 4), rtol=1e-5, atol=1e-6)
     for k, strength in enumerate(C_GRID):
@@ -130,12 +129,22 @@ def test_scale_and_mean_beyond_measure_still_separate():
         assert scale < 1 or (predicted == y).all()
 
 
-def test_bounds_on_memory_change_nothing_and_one_on_work_only_weak_regularisation(monkeypatch):
+def test_a_bound_on_memory_and_single_precision_change_little_and_one_on_work_only_weak_regularisation(monkeypatch):
     x, y = problem(60, 8, 4)
     expected = fit(x, y, 4)
-    monkeypatch.setattr(logistic, "LOGIT_BYTES", 1)  # one strength at a time, each from the one before
     monkeypatch.setattr(logistic, "PAIR_BYTES", 1)
     assert np.linalg.norm(fit(x, y, 4) - expected) < 1e-3 * np.linalg.norm(expected)
+    monkeypatch.setattr(logistic, "SINGLE_PRODUCTS", 1)
+    assert np.linalg.norm(fit(x, y, 4, tolerance=1e-3) - expected) < 1e-2 * np.linalg.norm(expected)
     monkeypatch.setattr(logistic, "MAX_PRODUCTS", 1)
-    strong = fit(x, y, 4)[:4]
-    assert np.linalg.norm(strong - expected[:4]) < 0.01 * np.linalg.norm(expected[:4])
+    found, solved = logistic.fit(torch.from_numpy(x)[None], torch.from_numpy(y)[None], 4, C_GRID)
+    assert solved[0, :4].all()
+    assert not solved[0, -4:].any()
+    assert np.linalg.norm(found[0, :4] - expected[:4]) < 0.01 * np.linalg.norm(expected[:4])
+
+
+def test_strengths_in_any_order_are_each_solved():
+    x, y = problem(40, 6, 3)
+    order = [1.0, 1.0, 1e-3, 10.0, 1e3]
+    expected = [fit(x, y, 3, [strength])[0] for strength in order]
+    np.testing.assert_allclose(fit(x, y, 3, order), expected, rtol=1e-5, atol=1e-6)

@@ -140,7 +140,7 @@ def test_a_bound_on_memory_and_single_precision_change_little_and_one_on_work_on
     found, solved = logistic.fit(torch.from_numpy(x)[None], torch.from_numpy(y)[None], 4, C_GRID)
     assert solved[0, :4].all()
     assert not solved[0, -4:].any()
-    assert np.linalg.norm(found[0, :4] - expected[:4]) < 0.01 * np.linalg.norm(expected[:4])
+    assert np.linalg.norm(found[0, :4].numpy() - expected[:4]) < 0.01 * np.linalg.norm(expected[:4])
 
 
 def test_strengths_in_any_order_are_each_solved():

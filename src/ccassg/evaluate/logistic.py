@@ -26,9 +26,9 @@ Pair: TypeAlias = tuple[Tensor, Tensor, Tensor]
 MAX_PAIRS, MIN_PAIRS, PAIR_BYTES = 20, 4, 400_000_000
 # Beyond so many multiplications in one gradient, single precision.
 SINGLE_PRODUCTS = 1e9
-# Thousands of classes would take hours: so many steps per strength as these multiplications allow, about a minute on one
-# core, but no fewer than the least.
-MAX_STEPS, MIN_STEPS, MAX_PRODUCTS = 2000, 4, 5e11
+# Thousands of classes would take hours: each strength gets as many gradients as these multiplications allow, about half a
+# minute on one core, but no fewer than the least.
+MAX_GRADIENTS, MIN_GRADIENTS, MAX_PRODUCTS = 4000, 5, 4e11
 # The bound on the curvature (Böhning's) counts for this part, lest a weight without curvature at the start take any step.
 BOUND_PART = 0.01
 # Squared lengths below this part of the longest are rounding errors.
@@ -62,20 +62,20 @@ def fit(
     weights : float64 Tensor of shape (g, k, c, d + 1)
         Of each problem; the last column is the bias.
     solved : bool Tensor of shape (g, k)
-        False where the steps that are allowed did not suffice.
+        False where the work that is allowed did not suffice.
     """
     rows, real = rows.double(), (y >= 0).unsqueeze(2)
     mean = (rows * real).sum(1, keepdim=True) / real.sum(1, keepdim=True)
     turned, directions = _principal((rows - mean) * real)
     products = 2 * y.shape[1] * n_classes * (turned.shape[2] + 1)
     objective = _Objective(turned if products < SINGLE_PRODUCTS else turned.float(), y, n_classes)
-    max_steps = min(max(int(MAX_PRODUCTS / (len(strengths) * products)), MIN_STEPS), MAX_STEPS)
+    most = min(max(int(MAX_PRODUCTS / (len(strengths) * products)), MIN_GRADIENTS), MAX_GRADIENTS)
     found: list[Tensor] = []
     done: list[Tensor] = []
     for at in range(len(strengths)):
-        start = _start(found, strengths[: at + 1]) if found else objective.zeros()
+        start = _start(found, done, strengths[: at + 1]) if found else objective.zeros()
         objective.regularise(strengths[at], start)
-        weights, solved = objective.minimize(start, tolerance, max_steps)
+        weights, solved = objective.minimize(start, tolerance, most)
         found.append(weights)
         done.append(solved)
     inner = torch.stack(found, 1).to(rows)
@@ -98,9 +98,9 @@ def _principal(x: Tensor) -> tuple[Tensor, Tensor]:
     return left * lengths, x.transpose(1, 2) @ (left / lengths)
 
 
-def _start(found: list[Tensor], strengths: Sequence[float]) -> Tensor:
+def _start(found: list[Tensor], done: list[Tensor], strengths: Sequence[float]) -> Tensor:
     """Return where to start from at the last of the strengths: on the line through the two solutions before, over log C."""
-    if len(found) < 2 or not strengths[-3] < strengths[-2] < strengths[-1]:
+    if len(found) < 2 or not strengths[-3] < strengths[-2] < strengths[-1] or not (done[-2] & done[-1]).all():
         return found[-1]
     before, last, now = (math.log(c) for c in strengths[-3:])
     return torch.lerp(found[-2], found[-1], 1 + (now - last) / (last - before))
@@ -121,6 +121,7 @@ class _Objective:
         self.absent = torch.where(counts > 0, 0.0, -torch.inf).unsqueeze(2).to(x)
         self.penalty = x.new_ones(self.columns.shape[1])
         self.penalty[-1] = 0
+        self.n_gradients = 0
 
     def zeros(self) -> Tensor:
         """Return weights (g, c, r + 1) of 0."""
@@ -134,17 +135,19 @@ class _Objective:
         p = p.mul_(1 - p).mul_(1 - BOUND_PART).add_(BOUND_PART / self.n_present).mul_(self.share)
         self.scale = (p @ self.squares + self.penalty).rsqrt_()
 
-    def minimize(self, start: Tensor, tolerance: float, max_steps: int) -> tuple[Tensor, Tensor]:
-        """Return the best weights (g, c, r + 1) in the coordinates of the columns, and which groups are solved (g,)."""
+    def minimize(self, start: Tensor, tolerance: float, most: int) -> tuple[Tensor, Tensor]:
+        """Return the best weights (g, c, r + 1) in the coordinates of the columns, and which groups are solved (g,).
+
+        No step begins after ``most`` gradients.
+        """
         theta = start / self.scale
         max_pairs = min(max(PAIR_BYTES // (2 * theta.nbytes), MIN_PAIRS), MAX_PAIRS)
         value, gradient = self(theta)
         done = self._is_solved(theta, gradient, tolerance)
         least, idle = _norm(gradient), torch.zeros_like(value)
         pairs: list[Pair] = []
-        for _ in range(max_steps):
-            if done.all():
-                break
+        last = self.n_gradients + most - 1
+        while self.n_gradients < last and not done.all():
             direction = _direction(gradient, pairs).masked_fill_(done[:, None, None], 0)
             step, new_value, new_gradient = self._search(theta, value, gradient, direction)
             pairs = [*pairs[1 - max_pairs :], _pair(step, new_gradient - gradient)]
@@ -175,6 +178,7 @@ class _Objective:
 
     def __call__(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objectives (g,) and their gradients at ``theta``."""
+        self.n_gradients += 1
         weights = self._weights(theta)
         logits = torch.bmm(weights, self.columns).add_(self.absent)
         logits.sub_(logits.amax(1, keepdim=True))

@@ -1,5 +1,6 @@
 """Linear evaluation: how well a linear classifier on frozen embeddings predicts the labels."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -22,8 +23,10 @@ Array: TypeAlias = npt.NDArray[Any]
 C_GRID = tuple(float(10.0 ** (k / 2)) for k in range(-6, 7))
 # Training rows that are kept at hand while they are read twice per epoch: about the last-level cache of a laptop.
 CHUNK_BYTES = 16_000_000
-# Most rows scored at once.
-BLOCK_ROWS = 8192
+# Most rows scored at once, and most bytes of their logits.
+BLOCK_ROWS, BLOCK_BYTES = 8192, 200_000_000
+# Most training nodes x classes x columns of the convex problem, of which one gradient on one core takes about half a second.
+MAX_CELLS = 10_000_000_000
 
 
 def linear_probe(
@@ -47,8 +50,9 @@ def linear_probe(
     weights of the *first* epoch that reached the highest validation accuracy. All runs train in one batch.
 
     ``solver="logistic"`` solves the convex problem of scikit-learn's LogisticRegression, with C from a grid chosen on
-    validation, the strongest regularisation of equals: no learning rate, no epochs, no seed. All runs and all C are solved
-    in one batch.
+    validation, the strongest regularisation of equals: no learning rate, no epochs, no seed. Runs that share embedding and
+    nodes are solved once. Thousands of classes are stopped early, or trained on a random sample of the nodes, and the result
+    has a note that says so.
 
     Parameters
     ----------
@@ -195,13 +199,15 @@ def _adam(
     step = _chunk(batch)
     for start in range(0, n_groups, step):
         groups = range(start, min(start + step, n_groups))
-        train, val = (_gather(batch, groups, part, labels, device) for part in ("train", "val"))
+        train, val = (
+            _gather(batch, groups, [batch.nodes(g, part) for g in groups], labels, device) for part in ("train", "val")
+        )
         weights = torch.stack([_initial(batch, g, n_classes) for g in groups]).to(train[0])
         fitted = softmax.best([softmax.train(weights, *train, *val, weight_decay=x, **settings) for x in decays])
         val_accuracies += fitted.val_accuracies.flatten().tolist()
         chosen += fitted.epochs.flatten().tolist()
         for g, best in zip(groups, fitted.weights, strict=True):
-            predictions += _predict(batch, g, best)
+            predictions += _predict(batch, g, batch.nodes(g, "test"), best)
             tests += [labels[batch.nodes(g, "test")]] * len(best)
     return score(predictions, tests, n_classes, val_accuracies=val_accuracies, epochs=chosen)
 
@@ -214,9 +220,10 @@ def _chunk(batch: _Batch) -> int:
     return max(CHUNK_BYTES // (longest * row_bytes), 2)
 
 
-def _gather(batch: _Batch, groups: range, part: str, labels: Array, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Collect rows (g, n, d + 1) and classes (g, n) of one part of the split, padded to the longest."""
-    nodes = [batch.nodes(g, part) for g in groups]
+def _gather(
+    batch: _Batch, groups: Iterable[int], nodes: list[Array], labels: Array, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Collect rows (g, n, d + 1) and classes (g, n) of some nodes of each group, padded to the longest."""
     rows = [softmax.with_ones(batch.rows(g, own).to(device)) for g, own in zip(groups, nodes, strict=True)]
     classes = [torch.from_numpy(labels[own]).to(device) for own in nodes]
     return pad_sequence(rows, batch_first=True), pad_sequence(classes, batch_first=True, padding_value=-1)
@@ -228,10 +235,9 @@ def _initial(batch: _Batch, group: int, n_classes: int) -> Tensor:
     return torch.stack([softmax.initial_weights(seed, n_classes, dim) for seed in batch.seeds[group]])
 
 
-def _predict(batch: _Batch, group: int, weights: Tensor, part: str = "test") -> list[Array]:
-    """Predict the classes of the nodes of a part under weights (s, c, d + 1): s arrays with one class each."""
-    nodes = batch.nodes(group, part)
-    step = min(BLOCK_ROWS, max(logistic.LOGIT_BYTES // weights[..., 0].nbytes, 1))
+def _predict(batch: _Batch, group: int, nodes: Array, weights: Tensor) -> list[Array]:
+    """Predict the classes of some nodes under weights (s, c, d + 1): s arrays with one class each."""
+    step = min(BLOCK_ROWS, max(BLOCK_BYTES // weights[..., 0].nbytes, 1))
     blocks = []
     for start in range(0, len(nodes), step):
         rows = softmax.with_ones(batch.rows(group, nodes[start : start + step]).to(weights))
@@ -240,26 +246,74 @@ def _predict(batch: _Batch, group: int, weights: Tensor, part: str = "test") -> 
 
 
 def _logistic(batch: _Batch, labels: Array) -> ProbeResult:
-    n_groups, n_classes = len(batch.groups), int(labels.max()) + 1
-    predictions: list[Array] = []
-    tests: list[Array] = []
-    val_accuracies: list[float] = []
-    strengths: list[float] = []
-    longest = max(len(batch.nodes(g, "train")) for g in range(n_groups))
-    group_bytes = 8 * len(C_GRID) * n_classes * (longest + batch.embeddings[0].shape[1])
-    step = min(_chunk(batch), max(logistic.LOGIT_BYTES // group_bytes, 1))
-    for start in range(0, n_groups, step):
-        groups = range(start, min(start + step, n_groups))
-        rows, y = _gather(batch, groups, "train", labels, torch.device("cpu"))
-        for g, weights in zip(groups, logistic.fit(rows[..., :-1], y, n_classes, C_GRID), strict=True):
-            val_y = labels[batch.nodes(g, "val")]
-            scores = [float(np.mean(predicted == val_y)) for predicted in _predict(batch, g, weights, "val")]
-            best = int(np.argmax(scores))
-            predictions += _predict(batch, g, weights[best : best + 1])
-            tests.append(labels[batch.nodes(g, "test")])
-            val_accuracies.append(scores[best])
-            strengths.append(C_GRID[best])
-    return score(predictions, tests, n_classes, val_accuracies=val_accuracies, strengths=strengths)
+    n_classes, d = int(labels.max()) + 1, batch.embeddings[0].shape[1]
+    first = _same_problems(batch)
+    solved: dict[int, tuple[Tensor, float, float]] = {}
+    notes: list[str] = []
+    longest = max(len(batch.nodes(g, "train")) for g in first)
+    group_bytes = 8 * n_classes * (longest + len(C_GRID) * d)
+    step = min(_chunk(batch), max(BLOCK_BYTES // group_bytes, 1))
+    different = sorted(set(first))
+    for start in range(0, len(different), step):
+        solved |= _solve(batch, different[start : start + step], labels, notes)
+    predictions = [_predict(batch, g, batch.nodes(g, "test"), solved[one][0])[0] for g, one in enumerate(first)]
+    return score(
+        predictions,
+        [labels[batch.nodes(g, "test")] for g in range(len(first))],
+        n_classes,
+        val_accuracies=[solved[one][1] for one in first],
+        strengths=[solved[one][2] for one in first],
+        notes=list(dict.fromkeys(notes)),
+    )
+
+
+def _same_problems(batch: _Batch) -> list[int]:
+    """Return for each group the first one with the same embedding and the same nodes to train and to choose on."""
+    first: dict[Any, int] = {}
+    return [
+        first.setdefault(
+            (id(batch.embeddings[which]), *(batch.nodes(g, part).tobytes() for part in ("train", "val"))), g
+        )
+        for g, (which, _) in enumerate(batch.groups)
+    ]
+
+
+def _solve(
+    batch: _Batch, groups: list[int], labels: Array, notes: list[str]
+) -> dict[int, tuple[Tensor, float, float]]:
+    """Return for each group its weights (1, c, d + 1) at the best strength, their validation accuracy and the strength."""
+    d = batch.embeddings[0].shape[1]
+    drawn = [_draw(batch, g, "train", labels, notes) for g in groups]
+    met = np.unique(np.concatenate([labels[nodes] for nodes in drawn]))  # no other class is ever predicted
+    place = np.zeros(int(labels.max()) + 1, np.int64)
+    place[met] = np.arange(len(met))
+    rows, y = _gather(batch, groups, drawn, place[labels], torch.device("cpu"))
+    weights, done = logistic.fit(rows[..., :-1], y, len(met), C_GRID)
+    if not done.all():
+        size = f"{len(met):,} classes x {rows.shape[1]:,} training nodes x {d:,} columns"
+        notes.append(f"logistic regression was stopped before its solution: {size} are too much work")
+    found = {}
+    for i, g in enumerate(groups):
+        nodes = _draw(batch, g, "val", labels, notes)
+        scores = [float(np.mean(met[guess] == labels[nodes])) for guess in _predict(batch, g, nodes, weights[i])]
+        best = int(np.argmax(scores))
+        full = weights.new_zeros(1, len(place), d + 1)
+        full[..., -1] = -torch.inf
+        full[0, met] = weights[i, best]
+        found[g] = full, scores[best], C_GRID[best]
+    return found
+
+
+def _draw(batch: _Batch, group: int, part: str, labels: Array, notes: list[str]) -> Array:
+    """Return the nodes of a part, or as many of them drawn at random as can be worked on, and note it."""
+    nodes = batch.nodes(group, part)
+    room = MAX_CELLS // batch.embeddings[0].shape[1]  # for nodes x classes; of m nodes there are at most m
+    most = max(room // len(np.unique(labels[nodes])), math.isqrt(room))
+    if len(nodes) <= most:
+        return nodes
+    kind = "training" if part == "train" else "validation"
+    notes.append(f"logistic regression saw {most:,} {kind} nodes drawn at random of {len(nodes):,}, to bound the work")
+    return np.sort(np.random.default_rng(0).choice(nodes, most, replace=False))
 
 
 def _scale(z: Array) -> tuple[Array, Array]:

@@ -29,6 +29,8 @@ class ProbeResult:
         Test nodes by true class (rows) and predicted class (columns), summed over the runs.
     predictions : list of int64 arrays
         Predicted classes, in the order of the run's test nodes.
+    notes : list of str
+        What was left out because it is too much work.
     """
 
     accuracies: list[float]
@@ -38,6 +40,7 @@ class ProbeResult:
     strengths: list[float]
     confusion: Array
     predictions: list[Array] = field(repr=False)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def accuracy(self) -> float:
@@ -61,6 +64,7 @@ class ProbeResult:
             "epochs": self.epochs,
             "strengths": self.strengths,
             "confusion": self.confusion.tolist(),
+            "notes": self.notes,
         }
 
 
@@ -72,20 +76,24 @@ def score(
     val_accuracies: list[float],
     epochs: list[int] | None = None,
     strengths: list[float] | None = None,
+    notes: list[str] | None = None,
 ) -> ProbeResult:
     """Compare predicted with true classes, run by run, and add what was chosen on validation."""
-    confusions = [
-        np.bincount(true * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)
-        for true, predicted in zip(tests, predictions, strict=True)
-    ]
+    confusion = np.zeros((n_classes, n_classes), np.int64)  # one at a time: of thousands of classes each is large
+    f1 = []
+    for true, predicted in zip(tests, predictions, strict=True):
+        counts = np.bincount(true * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)
+        f1.append(macro_f1(counts))
+        confusion += counts
     return ProbeResult(
-        accuracies=[float(np.trace(counts) / counts.sum()) for counts in confusions],
-        macro_f1=[macro_f1(counts) for counts in confusions],
-        confusion=np.sum(confusions, axis=0),
+        accuracies=[float(np.mean(true == predicted)) for true, predicted in zip(tests, predictions, strict=True)],
+        macro_f1=f1,
+        confusion=confusion,
         predictions=predictions,
         val_accuracies=val_accuracies,
         epochs=epochs or [],
         strengths=strengths or [],
+        notes=notes or [],
     )
 
 

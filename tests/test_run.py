@@ -1,12 +1,16 @@
 import json
+import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ccassg import Dataset
 from ccassg.datasets import stochastic_block_graph
+from ccassg.evaluate import summary
 from ccassg.io.embeddings import read_embeddings
-from ccassg.io.labels import EMBEDDING
+from ccassg.io.labels import EMBEDDING, NODES
 from ccassg.run import RUN, page, read_run, save_run
 from ccassg.systems import make
 
@@ -63,3 +67,46 @@ def test_a_forged_record_is_refused(saved, change, message):
 def test_a_folder_without_a_run_says_how_to_make_one(tmp_path):
     with pytest.raises(ValueError, match=r"holds no run .* make one with: ccassg fit GRAPH -o"):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (pa.array([{"a": i} for i in range(60)]), "struct<a: int64> cannot be a class; labels are integers or names"),
+        (pa.array([[i] for i in range(60)]), "list<element: int64> cannot be a class; labels are integers or names"),
+        (pa.array([b"x"] * 60), "binary cannot be a class; labels are integers or names"),
+    ],
+    ids=["structs", "lists", "bytes"],
+)
+def test_labels_that_are_no_classes_are_refused(saved, labels, sentence):
+    folder, data, _ = saved
+    pq.write_table(pa.table({"id": data.ids, "label": labels}), folder / NODES)
+    with pytest.raises(ValueError, match=rf"nodes\.parquet, column 'label': {re.escape(sentence)}"):
+        page(folder)
+
+
+def test_labels_of_other_nodes_are_refused(saved):
+    folder, *_ = saved
+    pq.write_table(pa.table({"id": [1, 2], "label": ["a", "b"]}), folder / NODES)
+    with pytest.raises(ValueError, match=r"nodes\.parquet has 2 labels for 60 nodes; fit the model again"):
+        page(folder)
+
+
+def test_the_page_says_that_labels_are_ids(saved):
+    folder, data, _ = saved
+    pq.write_table(pa.table({"id": data.ids, "label": [f"name {i}" for i in range(60)]}), folder / NODES)
+    record = json.loads((folder / RUN).read_text()) | {"class_names": None}
+    (folder / RUN).write_text(json.dumps(record))
+    found = page(folder)
+    assert found.probe is None
+    assert "the labels have 60 different values on 60 nodes" in found.notes[-1]
+
+
+def test_the_page_says_which_classes_were_scored(saved, monkeypatch):
+    folder, *_ = saved
+    monkeypatch.setattr(summary, "MAX_CLASSES", 2)
+    found = page(folder, n_seeds=1)
+    assert len(found.probe["classes"]) == len(found.probe["confusion"]) == 2
+    assert found.probe["classes"] == [name for name in ("b", "a", "c") if name in found.probe["classes"]]
+    assert found.notes[0] == "hm"
+    assert found.notes[-1].startswith("of 3 classes the 2 with most nodes were scored")

@@ -19,13 +19,14 @@ import numpy as np
 
 from ccassg import model_file
 from ccassg.datasets import DATASETS, load_dataset
-from ccassg.evaluate.summary import probe_twice
+from ccassg.evaluate.summary import probe_twice, scorable
 from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import atomic_path, write_bytes_atomic
 from ccassg.io.embeddings import read_embeddings, write_embeddings
 from ccassg.io.ids import id_array
-from ccassg.io.labels import EMBEDDING, NODES
+from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
 from ccassg.io.store import location as store_of
+from ccassg.io.tables import ParquetTable
 from ccassg.report.data import ReportData, about_model
 
 RUN = "run.json"
@@ -53,10 +54,11 @@ class Run:
 
     def labels(self) -> list[str | None] | None:
         """Read the label of each node, None where it has none; None without any labels."""
-        import pyarrow.parquet as pq
-
-        table = pq.read_table(self.folder / NODES)
-        return table["label"].to_pylist() if "label" in table.column_names else None
+        nodes = self.folder / NODES
+        if "label" not in ParquetTable(nodes).names:
+            return None
+        y, names = encode_labels(read_labels(nodes, id_column="id", label_column="label"))
+        return [names[c] if c >= 0 else None for c in y.tolist()]
 
     def had_feature(self, column: str) -> bool:
         """Return whether this column of the node table was among the features that the model was trained on."""
@@ -145,10 +147,12 @@ def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) ->
 
     run, model = read_run(folder), load(folder)
     z, ids = read_embeddings(folder / EMBEDDING)
-    labels = run.labels()
+    labels, notes = run.labels(), list(run.notes)
     if labels is not None:
+        if len(labels) != len(z):
+            raise ValueError(f"{folder / NODES} has {len(labels):,} labels for {len(z):,} nodes; fit the model again")
         classes = run.class_names or tuple(sorted({label for label in labels if label is not None}))
-        probe = (probe or _probe(run, z, labels, classes, n_seeds)) | {"classes": list(classes)}
+        probe = probe | {"classes": list(classes)} if probe else _probe(run, z, labels, classes, n_seeds, notes)
     return ReportData(
         title=folder.name if run.source is None else run.source,
         embedding=z,
@@ -156,16 +160,21 @@ def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) ->
         labels=labels,
         probe=probe,
         provenance=run.provenance,
-        notes=run.notes,
+        notes=notes,
         graph=run.graph,
         **about_model(model),
     )
 
 
-def _probe(run: Run, z: Array, labels: list[str | None], classes: tuple[str, ...], n_seeds: int) -> dict[str, Any]:
-    """Probe the embedding again: on the splits of its dataset, else on random ones."""
+def _probe(
+    run: Run, z: Array, labels: list[str | None], classes: tuple[str, ...], n_seeds: int, notes: list[str]
+) -> dict[str, Any] | None:
+    """Probe the embedding again: on the splits of its dataset, else on random ones, where there is something to score."""
     if run.dataset in DATASETS:
-        return probe_twice(z, load_dataset(run.dataset), n_seeds=n_seeds)
+        return probe_twice(z, load_dataset(run.dataset), n_seeds=n_seeds) | {"classes": list(classes)}
     place = {name: i for i, name in enumerate(classes)}
-    y = np.array([-1 if label is None else place.get(label, -1) for label in labels])
-    return probe_twice(z, y, n_seeds=n_seeds)
+    part = scorable(z, np.array([-1 if label is None else place.get(label, -1) for label in labels]))
+    notes += part.notes
+    if not len(part.classes):
+        return None
+    return probe_twice(part.z, part.y, n_seeds=n_seeds) | {"classes": [classes[c] for c in part.classes]}

@@ -11,6 +11,7 @@ from sklearn.metrics import confusion_matrix, f1_score
 
 from ccassg import Dataset
 from ccassg.datasets import CARDS, load_dataset, stochastic_block_graph
+from ccassg.evaluate import logistic
 from ccassg.evaluate.probe import C_GRID, linear_probe
 
 
@@ -252,11 +253,64 @@ class TestLogistic:
         assert linear_probe(z, y, split, solver="logistic").accuracy == 1.0
         assert linear_probe(z, y, split, epochs=300).accuracy > 0.9
 
+    def test_runs_that_share_embedding_and_nodes_are_one_problem(self, monkeypatch):
+        z, y, rng = problem(noise=3)
+        one, other = random_split(rng, 120, 20, 30, 60), random_split(rng, 120, 20, 30, 60)
+        same = make_split(one.train, one.val, one.test[:30])
+        alone = [linear_probe(z, y, split, solver="logistic") for split in (one, other, same)]
+        fits = []
+        fit = logistic.fit
+        monkeypatch.setattr(logistic, "fit", lambda rows, *given: fits.append(len(rows)) or fit(rows, *given))
+        together = linear_probe(z, y, [one, other, same, one], solver="logistic")
+        assert sum(fits) == 2
+        for run, expected in enumerate([*alone, alone[0]]):
+            assert together.strengths[run] == expected.strengths[0]
+            assert together.val_accuracies[run] == expected.val_accuracies[0]
+            np.testing.assert_array_equal(together.predictions[run], expected.predictions[0])
+        assert together.notes == []
+
+    def test_too_much_work_is_bounded_and_said(self, monkeypatch):
+        z, y, rng = problem(noise=0.3)
+        split = random_split(rng, 120, 40, 30, 50)
+        monkeypatch.setattr("ccassg.evaluate.probe.MAX_CELLS", 20 * 4 * 12)
+        monkeypatch.setattr(logistic, "MAX_PRODUCTS", 1)
+        monkeypatch.setattr(logistic, "MIN_GRADIENTS", 2)
+        result = linear_probe(z, y, split, solver="logistic")
+        assert (
+            result.notes
+            == result.as_dict()["notes"]
+            == [
+                "logistic regression saw 20 training nodes drawn at random of 40, to bound the work",
+                "logistic regression was stopped before its solution: 4 classes x 20 training nodes x 12 columns are too much work",
+                "logistic regression saw 20 validation nodes drawn at random of 30, to bound the work",
+            ]
+        )
+        assert len(result.predictions[0]) == 50
+        assert result.accuracy > 0.9
+
+    def test_classes_that_are_only_tested_cost_nothing(self, monkeypatch):
+        z, y, _ = problem()
+        y[:60] += 4
+        split = make_split(range(60, 90), range(90, 105), range(105, 120))
+        fits = []
+        fit = logistic.fit
+        monkeypatch.setattr(logistic, "fit", lambda *given: fits.append(given[2]) or fit(*given))
+        result = linear_probe(z, y, split, solver="logistic")
+        assert fits == [4]
+        assert result.confusion.shape == (8, 8)
+        assert set(result.predictions[0]) <= set(range(4))
+
 
 GOOD = {"train": [0, 1], "val": [2, 3], "test": [4, 5]}
 
 
 class TestErrors:
+    def test_classes_with_huge_gaps(self):
+        with pytest.raises(
+            ValueError, match=r"y has the class 1,000,000,000 on 7 nodes; number the classes without gaps"
+        ):
+            linear_probe(np.ones((7, 2)), [0, 1, 0, 1, 0, 1, 10**9], make_split(**GOOD))
+
     @pytest.mark.parametrize(
         ("change", "message"),
         [

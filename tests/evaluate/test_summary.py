@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from ccassg.evaluate import summary
 from ccassg.evaluate.probe import linear_probe
-from ccassg.evaluate.summary import probe_twice, summarize
+from ccassg.evaluate.summary import probe_twice, scorable, summarize
 
 
 @pytest.fixture
@@ -35,3 +36,44 @@ def test_both_probes_have_the_same_splits(clusters):
     assert found == linear_probe(z, y, seeds=range(2)).as_dict()
     assert convex == linear_probe(z, y, seeds=range(2), solver="logistic").as_dict()
     assert len(found["epochs"]) == len(convex["strengths"]) == 2
+
+
+def test_labels_that_are_ids_are_named_as_such_and_not_scored(clusters):
+    z, _ = clusters
+    y = np.concatenate([[-1, -1], np.arange(56), [0, 0]])
+    found = summarize(z, y)
+    assert set(found) == {"nodes", "dimensions", "diagnostics", "notes"}
+    (note,) = found["notes"]
+    assert note.startswith(
+        "the labels have 56 different values on 58 nodes, so nothing was scored against them: are they ids"
+    )
+
+
+def test_of_many_classes_the_largest_are_scored(clusters, monkeypatch):
+    z, _ = clusters
+    monkeypatch.setattr(summary, "MAX_CLASSES", 2)
+    y = np.repeat([7, 5, -1, 9, 3], [10, 20, 10, 11, 9])
+    part = scorable(z, y)
+    assert part.classes.tolist() == [5, 9]
+    assert (part.z == z[np.isin(y, [5, 9])]).all()
+    assert part.y.tolist() == [0] * 20 + [1] * 11
+    assert part.notes == ["of 4 classes the 2 with most nodes were scored, to bound the work: 31 of 50 nodes"]
+    found = summarize(z, y, n_seeds=1)
+    assert found["notes"] == part.notes
+    assert np.shape(found["probe"]["confusion"]) == (2, 2)
+    assert found["clustering"]["n_clusters"] == 2
+
+
+@pytest.mark.parametrize(("bound", "value"), [("MAX_CELLS", 40 * 3 * 3), ("MAX_PAIRS", 40 * 40 * 3)])
+def test_of_many_nodes_a_sample_is_scored(clusters, monkeypatch, bound, value):
+    z, y = clusters
+    whole = scorable(z, np.where(np.arange(60) < 6, -1, y))
+    assert len(whole.z) == 54
+    assert whole.notes == []
+    monkeypatch.setattr(summary, bound, value)
+    part = scorable(z, y)
+    assert part.notes == ["40 nodes drawn at random of 60 were scored, to bound the work"]
+    rows = [int(np.flatnonzero((z == row).all(1))[0]) for row in part.z]
+    assert rows == sorted(set(rows))
+    assert (y[rows] == part.y).all()
+    assert summarize(z, y, n_seeds=1)["notes"] == part.notes

@@ -47,6 +47,8 @@ def evaluate(
             f"warning: {label_column!r} was a feature of this model, so it scores its own input; fit again with "
             f"--label-column {label_column}"
         )
+    for note in [*result.get("notes", ()), *result.get("probe", {}).get("logistic", {}).get("notes", ())]:
+        say(f"note: {note}")
     if "probe" in result:
         probe, convex, clusters = result["probe"], result["probe"]["logistic"], result["clustering"]
         say(f"linear probe over {seeds} random splits")
@@ -55,7 +57,7 @@ def evaluate(
         say(f"macro F1                {100 * fmean(probe['macro_f1']):.2f} % of the paper's probe")
         say(f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f}")
         say(f"10 nearest neighbours   {100 * result['knn']:.2f} %")
-    else:
+    elif y is None:
         say("no labels were given (--labels), so nothing was scored against them")
 
 

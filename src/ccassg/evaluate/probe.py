@@ -25,6 +25,8 @@ C_GRID = tuple(float(10.0 ** (k / 2)) for k in range(-6, 7))
 CHUNK_BYTES = 16_000_000
 # Most rows scored at once, and most bytes of their logits.
 BLOCK_ROWS, BLOCK_BYTES = 8192, 200_000_000
+# Classes may be numbered with gaps up to here, however few the nodes.
+MAX_NUMBERED = 10_000
 # Most training nodes x classes x columns of the convex problem, of which one gradient on one core takes about half a second.
 MAX_CELLS = 10_000_000_000
 
@@ -107,6 +109,11 @@ def linear_probe(
     if data is not None and data.y is None:
         raise ValueError("the dataset has no labels to score against; give some when reading the graph")
     labels = check_labels(y if data is None else data.y, embeddings[0].shape[0])
+    if (highest := int(labels.max())) >= max(len(labels), MAX_NUMBERED):  # every class up to it has weights
+        raise ValueError(
+            f"y has the class {highest:,} on {len(labels):,} nodes; number the classes without gaps, e.g. by "
+            "numpy.unique(y, return_inverse=True)"
+        )
     seeds = int(seeds) if isinstance(seeds, (int, np.integer)) else list(seeds)
     if splits is None:
         splits = _default_splits(
@@ -278,9 +285,7 @@ def _same_problems(batch: _Batch) -> list[int]:
     ]
 
 
-def _solve(
-    batch: _Batch, groups: list[int], labels: Array, notes: list[str]
-) -> dict[int, tuple[Tensor, float, float]]:
+def _solve(batch: _Batch, groups: list[int], labels: Array, notes: list[str]) -> dict[int, tuple[Tensor, float, float]]:
     """Return for each group its weights (1, c, d + 1) at the best strength, their validation accuracy and the strength."""
     d = batch.embeddings[0].shape[1]
     drawn = [_draw(batch, g, "train", labels, notes) for g in groups]

@@ -247,8 +247,8 @@ def _predict(batch: _Batch, group: int, nodes: Array, weights: Tensor) -> list[A
     step = min(BLOCK_ROWS, max(BLOCK_BYTES // weights[..., 0].nbytes, 1))
     blocks = []
     for start in range(0, len(nodes), step):
-        rows = softmax.with_ones(batch.rows(group, nodes[start : start + step]).to(weights))
-        blocks.append((weights @ rows.T).argmax(1).cpu().numpy())
+        rows = softmax.with_ones(batch.rows(group, nodes[start : start + step]).to(weights.device))
+        blocks.append((weights.to(rows.dtype) @ rows.T).argmax(1).cpu().numpy())
     return list(np.concatenate(blocks, axis=1))
 
 

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt
 
-.PHONY: demo test lint docs soak clean help
+.PHONY: demo test lint docs soak mutate clean help
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/ccassg demo
@@ -26,12 +26,19 @@ soak: $(VENV)/.installed-dev
 	@CCASSG_SOAK=1 CCASSG_FUZZ_FILES=3000 $(BIN)/python -m pytest tests/trust tests/io/test_fuzz.py tests/report/test_page.py
 	@$(BIN)/python tests/trust/table.py
 
+MINUTES ?= 15
+SEED ?= 0
+mutate: $(VENV)/.installed-dev
+	@echo "Changing the core at random for $(MINUTES) minutes, after one run of its tests ..."
+	@$(BIN)/python tests/mutate.py --minutes $(MINUTES) --seed $(SEED)
+
 help:
 	@echo "make demo   train on Cora, evaluate, write demo-report.html"
 	@echo "make test   the whole test suite"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   the documentation site, in site/"
 	@echo "make soak   the long form of the trust harnesses"
+	@echo "make mutate small random changes to the core: which does no test notice? (MINUTES=15 SEED=0)"
 	@echo "make clean  remove the virtual environment and build products"
 
 clean:

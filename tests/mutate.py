@@ -1,0 +1,156 @@
+"""Change the core at random, one small thing at a time, and print the changes that no test notices.
+
+Each change is made in a copy of the tree. The tests that mirror the changed file run on it, then those of its folder and of
+the whole. The seed gives the order of the changes, the minutes say how many of them are tried.
+"""
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+CORE = ("model", "training", "graph", "defaults", "evaluate", "io/atomic.py", "io/ids.py", "io/edges.py")
+WHOLE = ("test_estimator.py", "test_contract.py")
+TEMPORARY = "temporary-files-of-tests"
+# Sizes of pieces of work and limits of time, on which no result depends, and texts about an object.
+NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT)\w*|__(repr|str)__")
+# Arguments for a check of the code itself, for the kind of machine, and for memory that is used again.
+KEPT = (None, "strict", "device", "out")
+PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div"
+SWAPS: dict[type, Any] = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
+for one, other in (pair.split() for pair in PAIRS.split(", ")):
+    SWAPS |= {getattr(ast, one): getattr(ast, other), getattr(ast, other): getattr(ast, one)}
+
+
+class Mutant(NamedTuple):
+    """One change: the bytes from ``start`` to ``stop`` of a file become ``new``."""
+
+    file: Path
+    start: int
+    stop: int
+    new: str
+    place: str
+
+
+def mutants(root: Path, core: Sequence[str]) -> list[Mutant]:
+    """Return all changes of the files and folders ``core`` of the package of a tree, in the order of the sources."""
+    [package] = (path.parent for path in root.glob("src/*/__init__.py"))
+    found = []
+    for file in sorted(file for name in core for file in [package / name, *(package / name).rglob("*.py")]):
+        if file.is_file():
+            source, name = file.read_bytes(), file.relative_to(root)
+            lines = [0, *(match.end() for match in re.finditer(b"\n", source))]
+            for part, new in _changes(ast.parse(source)):
+                start, stop = lines[part.lineno - 1] + part.col_offset, lines[part.end_lineno - 1] + part.end_col_offset
+                text = source[lines[part.lineno - 1] : lines[part.end_lineno]].decode()
+                place = f"{name}:{part.lineno}: {ast.unparse(part)} -> {new}  in  {' '.join(text.split())}"
+                found.append(Mutant(name, start, stop, new, place))
+    return found
+
+
+def _changes(node: Any) -> Iterator[tuple[Any, str]]:
+    """Yield what may be changed below a node: a part of the code, and the text in its place."""
+    name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else getattr(node, "name", None)
+    if isinstance(node, (ast.Raise, ast.JoinedStr)) or NOT_CODE.fullmatch(name or ""):
+        return
+    for test in getattr(node, "ifs", [getattr(node, "test", None)]):
+        if isinstance(test, ast.expr) and not isinstance(test, (ast.Compare, ast.UnaryOp)):
+            yield test, f"(not ({ast.unparse(test)}))"
+    if type(getattr(node, "op", None)) in SWAPS:
+        yield node, _with(node, op=SWAPS[type(node.op)]())
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        yield node, _with(node, ops=[SWAPS[type(node.ops[0])]()])
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+        yield node, f"({ast.unparse(node.operand)})"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        old = node.value
+        yield node, str(not old if isinstance(old, bool) else old + 1 if isinstance(old, int) else 2 * old or 1.0)
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1][0].islower():  # not the fields of a class
+        for given in (given for given in node.keywords if given.arg not in KEPT):
+            yield node, _with(node, keywords=[other for other in node.keywords if other is not given])
+    for field, value in ast.iter_fields(node):
+        if field not in ("annotation", "returns", "decorator_list"):
+            for child in value if isinstance(value, list) else [value]:
+                yield from _changes(child) if isinstance(child, ast.AST) else ()
+
+
+def _with(node: ast.AST, **fields: Any) -> str:
+    text = ast.unparse(type(node)(**dict(ast.iter_fields(node)) | fields))
+    return f"({text})" if isinstance(node, ast.expr) else text
+
+
+def tests_of(root: Path, file: Path) -> list[list[Path]]:
+    """Return the tests that mirror a source file, and those of its folder and of the whole."""
+    inner = Path(*file.parts[2:])  # below src/package
+    mirror = root / "tests" / inner.with_name(f"test_{inner.name}")
+    others = [*sorted({*mirror.parent.glob("test_*.py")} - {mirror}), *(root / "tests" / name for name in WHOLE)]
+    there = ([path for path in paths if path.exists()] for paths in ([mirror], others))
+    return [paths for paths in there if paths]
+
+
+def passes(root: Path, tests: Sequence[Path], timeout: float) -> bool:
+    """Tell whether the tests of the tree ``root`` pass in time."""
+    data = os.environ.get("CCASSG_DATA") or str(ROOT.parent / "shared" / "data")
+    own = {"PYTHONPATH": str(root / "src"), "CCASSG_DATA": data, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # starts faster
+    null = subprocess.DEVNULL
+    command = [sys.executable, "-m", "pytest", "-x", f"--basetemp={root / TEMPORARY}", *tests]
+    process = subprocess.Popen(command, cwd=root, env=os.environ | own, stdout=null, stderr=null, process_group=0)
+    try:
+        return process.wait(timeout) == 0
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # with whatever the tests have started
+        process.wait()
+        return False
+
+
+def survives(root: Path, mutant: Mutant, timeout: float = 300) -> bool:
+    """Tell whether all tests pass on a copy of the tree ``root`` with the change."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = shutil.copytree(root, Path(folder, "tree"), ignore=shutil.ignore_patterns(TEMPORARY))
+        source = (tree / mutant.file).read_bytes()
+        (tree / mutant.file).write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.stop :])
+        os.utime(tree / mutant.file, (0, 0))  # else what was compiled within the same second would be taken for it
+        return all(passes(tree, tests, timeout) for tests in tests_of(tree, mutant.file))
+
+
+def run(root: Path, core: Sequence[str], *, seed: int, minutes: float, workers: int) -> tuple[int, list[Mutant]]:
+    """Try changes for some minutes and print those that no test notices; return how many were tried, and these."""
+    n_tried, survivors = 0, []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        shutil.copy(root / "pyproject.toml", tree := Path(folder))
+        for name in ("src", "tests"):
+            shutil.copytree(root / name, tree / name)
+        todo = mutants(tree, core)
+        random.Random(seed).shuffle(todo)
+        if not passes(tree, sorted({path for m in todo for tests in tests_of(tree, m.file) for path in tests}), 3600):
+            raise SystemExit("the tests fail without any change; mend that first")
+        end = time.monotonic() + 60 * minutes
+        outcomes = pool.map(lambda mutant: survives(tree, mutant) if time.monotonic() < end else None, todo)
+        for mutant, survived in zip(todo, outcomes, strict=True):
+            n_tried += survived is not None
+            if survived:
+                survivors.append(mutant)
+                print(mutant.place, flush=True)
+    print(f"{n_tried - len(survivors)} of {n_tried} changes noticed, of {len(todo)} possible, seed {seed}")
+    return n_tried, survivors
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("core", nargs="*", default=CORE, help="files and folders below src/ccassg")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    run(ROOT, **vars(parser.parse_args()))

@@ -158,6 +158,7 @@ class TestDiagnose:
             (np.insert(correlated(), 2, 5, axis=1), "1 of 7 dimensions is constant"),
             (np.random.default_rng(0).normal(size=(99, 1)) * np.ones(40), "uses about 1.0 of 40 possible"),
             (np.random.default_rng(0).normal(size=(99, 1)) * np.ones(40), "correlate by 1.00 on average"),
+            (np.random.default_rng(0).normal(size=(99, 1)) * np.ones(2), "two of them correlate by 1.00 on average"),
             (np.random.default_rng(0).normal(size=(9, 40)), "40 dimensions for 9 nodes"),
         ],
     )

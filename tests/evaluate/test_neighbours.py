@@ -77,6 +77,12 @@ def test_one_query_equal_rows_and_zeros():
     assert scores.tolist() == [1, 1, 0]
 
 
+def test_two_rows_have_each_other():
+    order, scores = most_similar([[3, 4], [4, 3]], [0, 1])
+    assert order.tolist() == [[1], [0]]
+    np.testing.assert_allclose(scores, [[0.96], [0.96]], rtol=1e-6)
+
+
 def test_a_table_of_others_is_searched_whole():
     order, _ = nearest(Z[:4], Z[:4], 9)
     assert order.shape == (4, 4)

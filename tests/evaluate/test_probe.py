@@ -107,6 +107,12 @@ class TestAgainstPlainPyTorch:
         settings = {"learning_rate": 0.3, "weight_decay": 0.2, "epochs": 50}
         assert_equals_plain(linear_probe(z, y, split, seeds=1, **settings), [(z, y, split, 1)], **settings)
 
+    def test_without_weight_decay(self):
+        z, y, rng = problem(2)
+        split = random_split(rng, 120, 20, 30, 60)
+        result = linear_probe(z, y, split, weight_decay=0, epochs=50)
+        assert_equals_plain(result, [(z, y, split, 0)], weight_decay=0, epochs=50)
+
     def test_full_protocol_in_single_precision(self):
         z, y, rng = problem(4, n=400, d=32, dtype=np.float32)
         split = random_split(rng, 400, 40, 100, 200)
@@ -243,6 +249,8 @@ class TestLogistic:
         }
         best = max(C_GRID, key=lambda strength: (scores[strength].score(z[split.val], y[split.val]), -strength))
         assert result.strengths == [best]
+        predicted = scores[best].predict(z[split.test])
+        np.testing.assert_array_equal(result.confusion, confusion_matrix(y[split.test], predicted))
         assert result.val_accuracies[0] == pytest.approx(scores[best].score(z[split.val], y[split.val]))
         assert result.accuracies[0] == pytest.approx(scores[best].score(z[split.test], y[split.test]))
         assert result.epochs == []

@@ -81,3 +81,24 @@ def test_permissions_follow_the_umask(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
     write_bytes_atomic(tmp_path / "atomic", b"")
     assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_content_is_on_the_disk_before_the_name_and_the_name_at_the_end(tmp_path, monkeypatch):
+    done, fsync, replace = [], os.fsync, os.replace
+
+    def watched_fsync(handle):
+        done.append(f"sync {os.readlink(f'/proc/self/fd/{handle}')}")
+        fsync(handle)
+
+    def watched_replace(old, new):
+        done.append(f"rename {old}")
+        replace(old, new)
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("the system does not tell which file a handle is of")
+    monkeypatch.setattr(os, "fsync", watched_fsync)
+    monkeypatch.setattr(os, "replace", watched_replace)
+    write_bytes_atomic(tmp_path / "a.bin", b"new")
+    temporary = done[0].removeprefix("sync ")
+    assert os.path.basename(temporary).startswith(".ccassg-")
+    assert done == [f"sync {temporary}", f"rename {temporary}", f"sync {tmp_path}"]

@@ -91,6 +91,11 @@ def test_first_line_that_is_an_edge_is_not_a_header(write):
     ]
 
 
+def test_a_third_column_named_like_an_id_makes_no_edge_of_the_header(write):
+    path = write("e.csv", "p,q,bob\nann,bob,x\nbob,cid,y\n")
+    assert pairs(read_edges(path)) == [("ann", "bob"), ("bob", "cid")]
+
+
 def test_other_encodings_by_option(write):
     for encoding in ("latin-1", "utf-16"):
         assert pairs(read_edges(write("e.csv", "u,v\né,b\n".encode(encoding)), reading=Reading(encoding=encoding))) == [

@@ -1,10 +1,13 @@
 """Ids mapped to positions: integers near and far, strings, mixtures."""
 
+from datetime import date, datetime
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from ccassg.io.ids import number_ids, positions, settle, to_numpy, unique_ids
+from ccassg.io.ids import as_ids, number_ids, positions, settle, to_numpy, unique_ids
 from ccassg.io.tables import FrameTable
 
 
@@ -71,3 +74,23 @@ def test_numpy_ids_keep_every_character():
     assert names.dtype == object
     assert names.tolist() == ["a\x00", "a"]
     assert to_numpy(pa.array([1, 2])).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([date(2024, 5, 1), date(1999, 12, 31)], ["2024-05-01", "1999-12-31"]),
+        ([datetime(2024, 5, 1, 13, 30), datetime(1999, 12, 31)], ["2024-05-01 13:30:00.000000", "1999-12-31 00:00:00.000000"]),
+        ([Decimal("1.50"), Decimal("2.00")], ["1.50", "2.00"]),
+    ],
+)  # fmt: skip
+def test_dates_and_decimals_are_ids_as_they_print(values, names):
+    table = FrameTable(pa.table({"id": values}), "it")
+    assert as_ids(table, "id", table.data["id"]).to_pylist() == names
+
+
+@pytest.mark.parametrize("values", [[True, False], [b"a", b"b"], [[1], [2]], [{"a": 1}, {"a": 2}]])
+def test_what_is_neither_number_nor_name_is_no_id(values):
+    table = FrameTable(pa.table({"id": values}), "it")
+    with pytest.raises(ValueError, match=r"it, column 'id': (bool|binary|list|struct).* cannot be an id"):
+        as_ids(table, "id", table.data["id"])

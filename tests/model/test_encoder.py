@@ -50,10 +50,12 @@ def test_sparse_and_dense_features_agree_and_masks_zero_columns(graph):
 def test_initialisation_is_seeded_and_bounded():
     assert torch.equal(gcn((6, 5)).weights[0], gcn((6, 5)).weights[0])
     assert not torch.equal(gcn((6, 5), seed=1).weights[0], gcn((6, 5)).weights[0])
-    bound = (6 / 11) ** 0.5
-    weight = gcn((6, 5)).weights[0]
-    assert weight.abs().max() <= bound
-    assert gcn((6, 5)).biases[0].eq(0).all()
+    shape = (60, 50)
+    # Glorot's for a GCN, that of torch.nn.Linear for an MLP and its biases.
+    for make, bound in ((gcn, (6 / 110) ** 0.5), (mlp, 60**-0.5)):
+        assert 0.99 * bound < make(shape).weights[0].abs().max() <= bound
+    assert gcn(shape).biases[0].eq(0).all()
+    assert 0.9 * 60**-0.5 < mlp(shape).biases[0].abs().max() <= 60**-0.5
 
 
 def test_counts_and_widths():

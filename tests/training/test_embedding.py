@@ -76,6 +76,21 @@ def test_no_room_on_the_disk_is_said_before_any_work(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_no_room_for_activations_on_the_disk_is_said_as_well(tmp_path, monkeypatch):
+    reserved = []
+
+    def full(_, start, n_bytes):
+        reserved.append((start, n_bytes))
+        if n_bytes == 4 * N * 16:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(embedding.os, "posix_fallocate", full)
+    with pytest.raises(OSError, match=r"cannot write .*z\.npy: No space left on device"):
+        embed_blocks(gcn((F, 16, 4)), GRAPHS["dense"], tmp_path / "z.npy", spill_from=0)
+    assert reserved == [(0, 128 + 4 * N * 4), (0, 4 * N * 16)]  # the result with its header, then a hidden layer
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_block_has_a_node(tmp_path):
     with pytest.raises(ValueError, match="block must be at least 1"):
         embed_blocks(gcn((F, 4)), GRAPHS["dense"], tmp_path / "z.npy", block=0)

@@ -179,6 +179,15 @@ def test_a_curve_is_flat_once_its_steps_bring_less_than_a_twentieth():
     assert 40 < stop_step(falling + [60.0] * 30) <= 51
 
 
+def test_both_limits_of_a_flat_curve():
+    start = [120.0] * 5 + [110.0] * 5
+    assert is_flat(start + [100.0] * 10)  # twenty steps are enough
+    assert not is_flat(start[1:] + [100.0] * 10)
+    # Twenty down and one since then: a twentieth, which is not less than one.
+    assert not is_flat(start + [100.0] * 5 + [99.0] * 5)
+    assert is_flat(start + [100.0] * 5 + [99.0] * 4 + [99.01])
+
+
 def test_noise_does_not_decide():
     rng = np.random.default_rng(0)
     falling = 100 * np.exp(-np.arange(200) / 20)

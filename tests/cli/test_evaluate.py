@@ -4,9 +4,12 @@ import datetime
 import decimal
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from ccassg.io.embeddings import read_embeddings
 
 QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
 
@@ -44,8 +47,15 @@ def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path)
 def test_similar(program, model):
     code, out, _ = program("similar", model, "n7", "-k", 3)
     assert code == 0
-    assert len(out.strip().splitlines()) == 4
-    assert "red" in out or "blue" in out
+    z, ids = read_embeddings(model / "embedding.parquet")
+    unit = (z / np.linalg.norm(z, axis=1, keepdims=True)).astype(float)
+    cosine = unit @ unit[ids.tolist().index("n7")]
+    nearest = [i for i in np.argsort(-cosine) if ids[i] != "n7"][:3]
+    expected = [[ids[i], f"{cosine[i]:.4f}", "red" if int(ids[i][1:]) % 2 else "blue"] for i in nearest]
+    found = [line.split() for line in out.strip().splitlines()]
+    assert found[0] == ["id", "cosine", "label"]
+    assert [(name, label) for name, _, label in found[1:]] == [(name, label) for name, _, label in expected]
+    assert [float(row[1]) for row in found[1:]] == pytest.approx([float(row[1]) for row in expected], abs=2e-4)
     code, _, err = program("similar", model, "nobody")
     assert code == 2
     assert "no node 'nobody'; ids look like n0, n1, n2" in err

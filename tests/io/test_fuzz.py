@@ -161,3 +161,6 @@ def test_damaged_embeddings(tmp_path, bounded, suffix):
         path.write_bytes(damaged(content, rng))
         loaded = try_reading(lambda: read_embeddings(path))
         assert loaded is None or (np.isfinite(loaded[0]).all() and len(loaded[0]) == len(loaded[1]))
+    path.write_bytes(content)
+    z, ids = read_embeddings(path)
+    assert (z.tolist(), ids.tolist()) == ([[0, 1], [2, 3], [4, 5]], ["a", "b", "c"])

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import zipfile
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from chores import SEED, SOAK
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ccassg import CCASSG, as_graph
@@ -195,6 +195,7 @@ def test_texts_that_are_no_config(tmp_path, model, text):
     state=st.dictionaries(st.sampled_from(["settings", "reasons", "encoder"]), JSON),
     encoder=st.dictionaries(st.sampled_from(["dims", "propagate", "batch_norm", "n_features", "widths", "hops"]), JSON),
 )
+@example(change={}, state={}, encoder={})
 def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count, change, state, encoder):
     bounded()
     count("property tests", files=1)
@@ -209,35 +210,59 @@ def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count
     try:
         loaded = CCASSG.load(folder)
     except ValueError:
+        assert change or state or encoder  # what was saved is taken
         return
     assert np.isfinite(loaded.transform(GRAPH)).all()
 
 
+RECORD = {"run": {"task": "toy", "dataset": "set0"}, "result": {}, "seconds": {"total": 1.5}}
+RUN = {"source": "edges.csv", "graph": {"nodes": 3}, "notes": ["a note"], "class_names": ["a", "b"], "provenance": {}}
+
+
 @LIMITED
-@given(content=JSON)
+@given(content=JSON | st.dictionaries(st.sampled_from([*RECORD, *RUN]), JSON))
+@example(content={})
 def test_any_record_and_any_run_is_taken_or_a_value_error(tmp_path, bounded, count, content):
     bounded()
     count("property tests", files=2)
-    (tmp_path / "a.jsonl").write_text(json.dumps(content) + "\n")
-    (tmp_path / "run.json").write_text(json.dumps(content))
-    for attempt, kind in ((lambda: read(tmp_path / "a.jsonl"), list), (lambda: read_run(tmp_path), Run)):
-        with suppress(ValueError):
+    for name, good, attempt, kind in (
+        ("a.jsonl", RECORD, lambda: read(tmp_path / "a.jsonl"), list),
+        ("run.json", RUN, lambda: read_run(tmp_path), Run),
+    ):
+        changed = good | content if isinstance(content, dict) else content
+        (tmp_path / name).write_text(json.dumps(changed) + "\n")
+        is_good = isinstance(content, dict) and not content.keys() & good.keys()
+        with nullcontext() if is_good else suppress(ValueError):
             assert isinstance(attempt(), kind)
 
 
+# Tables that must be read, and as what.
+PLAIN = {
+    "source,target": ([["0", "1"], ["1", "2"]], {"edges"}),
+    "id,x,label": ([["0", "1", "a"], ["1", "2.5", "b"], ["2", "0", "a"]], {"nodes", "labels"}),
+}
+
+
 @LIMITED
-@given(header=st.sampled_from(["", "source,target", "id,x,label", "a,b,c"]), rows=ROWS, ending=st.sampled_from("\n\r"))
+@given(header=st.sampled_from(["", *PLAIN, "a,b,c"]), rows=ROWS, ending=st.sampled_from("\n\r"))
+@example(header="source,target", rows=PLAIN["source,target"][0], ending="\n")
+@example(header="id,x,label", rows=PLAIN["id,x,label"][0], ending="\r")
 def test_any_table_is_read_or_a_value_error(tmp_path, edges, bounded, count, header, rows, ending):
     bounded()
     count("property tests", files=3)
     path = tmp_path / "table.csv"
     path.write_bytes(ending.join([header, *(",".join(row) for row in rows)]).encode())
-    for attempt in (lambda: read_graph(path, n_components=1), lambda: read_graph(edges, path)):
+    good, must = PLAIN.get(header, (None, set()))
+    taken = set()
+    for kind, nodes in (("edges", (path, None)), ("nodes", (edges, path))):
         with suppress(ValueError):
-            assert np.isfinite(attempt().graph.features).all()
+            assert np.isfinite(read_graph(*nodes, n_components=1).graph.features).all()
+            taken.add(kind)
     with suppress(ValueError):
         codes, names = encode_labels(read_labels(path))
         assert codes.max() < len(names)
+        taken.add("labels")
+    assert rows != good or taken >= must
 
 
 def test_forged_files_under_a_limit_of_memory(nursery, tmp_path, scale, figure):

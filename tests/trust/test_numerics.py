@@ -54,8 +54,8 @@ def finite_or_refused(graph, **changes):
 @pytest.mark.parametrize("shape", GRAPHS)
 @pytest.mark.parametrize("case", FEATURES)
 def test_hard_features_on_hard_graphs(case, shape, encoder):
-    extreme = case in ("huge", "close to the largest float32")
-    assert finite_or_refused(lambda: as_graph(GRAPHS[shape], FEATURES[case]), encoder=encoder) or extreme
+    may_be_refused = case in ("huge", "close to the largest float32") and encoder != "canonical"
+    assert finite_or_refused(lambda: as_graph(GRAPHS[shape], FEATURES[case]), encoder=encoder) or may_be_refused
 
 
 def test_values_beyond_float32_are_refused():

@@ -25,9 +25,9 @@ CORE = ("model", "training", "graph", "defaults", "evaluate", "io/atomic.py", "i
 WHOLE = ("test_estimator.py", "test_contract.py")
 TEMPORARY = "temporary-files-of-tests"
 # Sizes of pieces of work and limits of time, on which no result depends, and texts about an object.
-NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT)\w*|__(repr|str)__")
+NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT|SPILL)\w*|__(repr|str)__")
 # Arguments for a check of the code itself, for the kind of machine, and for memory that is used again.
-KEPT = (None, "strict", "device", "out")
+KEPT = (None, "strict", "device", "out", "copy")
 PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div"
 SWAPS: dict[type, Any] = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
 for one, other in (pair.split() for pair in PAIRS.split(", ")):
@@ -80,10 +80,18 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
     elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1][0].islower():  # not the fields of a class
         for given in (given for given in node.keywords if given.arg not in KEPT):
             yield node, _with(node, keywords=[other for other in node.keywords if other is not given])
-    for field, value in ast.iter_fields(node):
+    for field, value in ast.iter_fields(_without_sizes(node) if isinstance(node, ast.arguments) else node):
         if field not in ("annotation", "returns", "decorator_list"):
             for child in value if isinstance(value, list) else [value]:
                 yield from _changes(child) if isinstance(child, ast.AST) else ()
+
+
+def _without_sizes(node: ast.arguments) -> ast.arguments:
+    """Leave out the default values of those arguments that only say how large a piece of work is."""
+    named = zip([*node.posonlyargs, *node.args][::-1], node.defaults[::-1], strict=False)
+    pairs = [*list(named)[::-1], *zip(node.kwonlyargs, node.kw_defaults, strict=True)]
+    left = [value for argument, value in pairs if value is not None and not NOT_CODE.fullmatch(argument.arg.upper())]
+    return ast.arguments([], [], None, [], left, None, [])
 
 
 def _with(node: ast.AST, **fields: Any) -> str:

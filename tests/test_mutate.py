@@ -5,7 +5,7 @@ import mutate
 SOURCE = '''"""Sums of at least 1."""
 
 
-def total(values: list[int], start: int = 0) -> int:
+def total(values: list[int], start: int = 0, *, block_rows: int = 7) -> int:
     if start > 10:
         raise ValueError(f"start must be at most {5 + 5}")
     return sum(values, start=start)

@@ -166,6 +166,13 @@ class TestDiagnose:
         warnings = diagnose(z)["warnings"]
         assert any(expected in warning for warning in warnings), warnings
 
+    @pytest.mark.parametrize(("squared_distance", "collapsed"), [(0.03, False), (0.02, True)])
+    def test_where_collapse_begins(self, squared_distance, collapsed):
+        cosine = 1 - squared_distance / 2
+        z = np.array([[1, 0], [cosine, (1 - cosine**2) ** 0.5]])
+        assert uniformity(z) == pytest.approx(-2 * squared_distance)
+        assert any("Near-complete" in warning for warning in diagnose(z)["warnings"]) is collapsed
+
     def test_one_node(self):
         found = diagnose(np.ones((1, 3)))
         assert found["uniformity"] is None

@@ -77,6 +77,15 @@ def test_one_query_equal_rows_and_zeros():
     assert scores.tolist() == [1, 1, 0]
 
 
+def test_rounding_leaves_no_cosine_above_one():
+    rows = np.vstack([Z, 3 * Z, -Z])
+    unit = unit_rows(rows)
+    assert (unit * unit).sum(1).max() > 1
+    _, scores = nearest(rows, rows, len(rows))
+    assert scores.max() == 1
+    assert scores.min() == -1
+
+
 def test_two_rows_have_each_other():
     order, scores = most_similar([[3, 4], [4, 3]], [0, 1])
     assert order.tolist() == [[1], [0]]

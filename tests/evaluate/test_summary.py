@@ -22,6 +22,7 @@ def test_with_labels_everything_is_scored(clusters):
         54 - 2 * 5
     )  # the labelled nodes but for train and validation
     assert found["knn"] == 1
+    assert found["clustering"]["n_clusters"] == 3
 
 
 @pytest.mark.parametrize("y", [None, np.zeros(60, int), np.where(np.arange(60) < 9, -1, 1)])

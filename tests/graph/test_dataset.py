@@ -135,3 +135,9 @@ def test_labels_are_the_names_of_the_classes(cora):
 def test_a_dataset_is_taken_for_its_graph(cora):
     assert as_graph(cora) is cora.graph
     assert as_graph(cora, np.ones((2708, 3))).n_features == 3
+
+
+def test_label_rate_split_stays_what_it_is():
+    """Seeds are part of a result: the same seed must give the same nodes in every release."""
+    split = toy([0] * 20 + [1] * 4 + [2]).split(0, label_rate=0.2, n_val=3, n_test=4)
+    assert [part.tolist() for part in parts(split)] == [[4, 10, 19, 23, 24], [3, 21, 22], [2, 6, 11, 16]]

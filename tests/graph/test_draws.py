@@ -54,3 +54,15 @@ def test_the_order_is_a_permutation_and_depends_on_seed_and_epoch():
     assert not torch.equal(orders[1000, 0, 0], orders[1000, 1, 0])
     # Far from sorted: neighbours in the order are far apart.
     assert orders[1000, 0, 0].diff().abs().float().mean() > 250
+
+
+def test_draws_and_orders_stay_what_they_are():
+    """Seeds are part of a result: the same seed must give the same numbers in every release."""
+    numbers = draws.draw(torch.arange(1, 4), seed=7, step=1, view=1, purpose=draws.EDGES)
+    assert numbers.tolist() == [-7483323229137726600, -3935390188871437568, 3800017396924201679]
+    assert shuffled(torch.arange(5), 5, seed=3, epoch=2).tolist() == [4, 3, 0, 1, 2]
+    order = shuffled(torch.arange(16), 16, seed=3, epoch=2).tolist()
+    assert order == [14, 7, 0, 11, 2, 9, 12, 5, 6, 15, 10, 1, 8, 3, 4, 13]
+    assert draws.sample_nodes(30, 5, seed=1, step=2).tolist() == [8, 15, 18, 21, 22]
+    keys = draws.edge_keys(torch.tensor([0, 3]), torch.tensor([2, 1]), 5, False)
+    assert keys.tolist() == [-1169037589280886076, -7989216276860571179]

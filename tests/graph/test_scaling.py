@@ -174,6 +174,7 @@ def test_principal_components_are_known_by_their_means_and_order():
     assert not scaling.are_components(components[:, :2])
     assert not scaling.are_components(components[:, ::-1])
     assert not scaling.are_components(components[:200])
+    assert scaling.are_components(np.hstack([components, np.zeros((300, 2))]).astype(np.float32))  # no rank for more
     assert not scaling.are_components(x.astype(np.float32))
 
 

@@ -121,3 +121,8 @@ def test_add_self_loops(density):
     torch.testing.assert_close(looped.to_dense(), a.to_dense() + torch.eye(6, dtype=torch.float64))
     loops = looped.indptr[1:].long() - 1
     assert looped.indices[loops].tolist() == list(range(6))
+
+
+def test_entries_in_one_place_are_summed():
+    a = sparse.CSR(torch.tensor([0, 2, 3]), torch.tensor([1, 1, 0]), torch.tensor([2.0, 3.0, 4.0]), (2, 2))
+    assert a.to_dense().tolist() == [[0, 5], [4, 0]]

@@ -71,6 +71,13 @@ def test_sampled_clustering_is_close():
     np.testing.assert_allclose(share, list(nx.clustering(random).values()), atol=0.12)
 
 
+def test_sampled_clustering_where_every_draw_says_the_same():
+    friends = nx.disjoint_union_all([nx.complete_graph(4), nx.star_graph(3), nx.complete_graph(3)])
+    a = ccassg.as_graph(friends).adjacency()
+    share = structural._clustering(a, np.random.default_rng(0), max_wedges=1, n_samples=20)
+    assert share.tolist() == [1] * 4 + [0] * 4 + [1] * 3
+
+
 @pytest.mark.parametrize(
     "graph",
     [

@@ -63,7 +63,7 @@ def mutants(root: Path, core: Sequence[str]) -> list[Mutant]:
 def _changes(node: Any) -> Iterator[tuple[Any, str]]:
     """Yield what may be changed below a node: a part of the code, and the text in its place."""
     name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else getattr(node, "name", None)
-    if isinstance(node, (ast.Raise, ast.JoinedStr)) or NOT_CODE.fullmatch(name or ""):
+    if isinstance(node, (ast.Raise, ast.JoinedStr)) or all(map(NOT_CODE.fullmatch, re.findall(r"\w+", name or "code"))):
         return
     for test in getattr(node, "ifs", [getattr(node, "test", None)]):
         if isinstance(test, ast.expr) and not isinstance(test, (ast.Compare, ast.UnaryOp)):

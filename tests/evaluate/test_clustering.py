@@ -2,6 +2,8 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from ccassg.evaluate.clustering import cluster_score, knn_score
@@ -44,6 +46,15 @@ class TestClusterScore:
         assert permuted["ari"] == pytest.approx(same["ari"], abs=0.1)
         assert json.loads(json.dumps(same)) == same
 
+    def test_seeds_are_five_and_each_is_the_best_of_three_restarts(self):
+        z, y = blobs(noise=2, c=3)
+        clusters = [KMeans(3, n_init=3, random_state=seed).fit(z).labels_ for seed in range(5)]
+        found = cluster_score(z, y)
+        assert found.ari == pytest.approx([adjusted_rand_score(y, own) for own in clusters])
+        assert found.as_dict()["ari_std"] == pytest.approx(np.std(found.ari, ddof=1))
+        assert found.as_dict()["nmi_std"] == pytest.approx(np.std(found.nmi, ddof=1))
+        assert cluster_score(z, y, seeds=0).as_dict()["nmi_std"] == 0
+
     def test_errors(self):
         z, y = blobs()
         with pytest.raises(ValueError, match="seeds is empty"):
@@ -80,6 +91,11 @@ class TestKnnScore:
         # Voters, nearest first: of the first node the second and third, of the others the first and the far one.
         assert knn_score(z, [1, 1, 0], 2) == pytest.approx(2 / 3)
         assert knn_score(z, [0, 1, 0], 2) == pytest.approx(1 / 3)
+
+    def test_ten_voters_and_two_nodes(self):
+        z, y = blobs(seed=4, noise=3)
+        assert knn_score(z, y) == knn_score(z, y, 10) != knn_score(z, y, 11)
+        assert knn_score(z[:2], [0, 0]) == 1
 
     def test_more_voters_than_nodes_and_zero_rows(self):
         assert knn_score(np.zeros((4, 2)), [0, 0, 0, 1], k=50) == pytest.approx(3 / 4)

@@ -125,6 +125,7 @@ class TestUniformity:
         a, b = (uniformity(z, n_sample=1000, seed=3) for _ in range(2))
         assert a == b
         assert a != uniformity(z, n_sample=1000, seed=4)
+        assert uniformity(z) == uniformity(z, n_sample=2048, seed=0)
         assert a == pytest.approx(uniformity(z, n_sample=3000), abs=0.1)
 
     def test_errors(self):

@@ -127,3 +127,16 @@ class TestInvariances:
 def test_errors(views, settings, message):
     with pytest.raises(ValueError, match=message):
         gaussian_information(views, **settings)
+
+
+def test_limits_and_what_is_left_out():
+    views = gaussian_views(k=2, n=2, d=2)[0]  # two nodes and two views are enough
+    assert gaussian_information(views) == gaussian_information(views, beta=0.5, ridge=1e-3)
+    assert gaussian_information(views, beta=1)["bottleneck"] == -gaussian_information(views)["conditional_entropy"]
+    for wrong, sentence in (({"beta": 0}, "beta"), ({"beta": 1.01}, "beta"), ({"ridge": 0}, "ridge")):
+        with pytest.raises(ValueError, match=sentence):
+            gaussian_information(views, **wrong)
+    with pytest.raises(ValueError, match="at least 2 nodes"):
+        gaussian_information(views[:, :1])
+    with pytest.raises(ValueError, match=r"at least 2 views .*got 1"):
+        gaussian_information(views[:1])

@@ -87,6 +87,12 @@ def test_rare_class_gets_its_node_and_the_rest_stays_random():
         check_disjoint(split, y)
 
 
+def test_one_node_is_enough_for_every_part():
+    split = toy([0, 1, 0, 1]).split(0, label_rate=0.25, n_val=1, n_test=1)
+    assert [len(part) for part in parts(split)] == [1, 1, 1]
+    assert [len(part) for part in parts(toy([0, 1]).split(0, label_rate=0.5, n_val=0, n_test=1))] == [1, 0, 1]
+
+
 def test_fewer_nodes_than_classes_is_no_error():
     y = np.arange(100) % 10
     split = toy(y).split(0, label_rate=0.04, n_val=0, n_test=50)

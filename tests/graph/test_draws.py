@@ -23,7 +23,7 @@ def test_draws_depend_on_seed_step_view_and_purpose_only():
 
 def test_every_purpose_has_numbers_of_its_own():
     purposes = (draws.EDGES, draws.COLUMNS, draws.NODES, draws.ORDER, draws.PARTNERS)
-    assert len(set(purposes)) == len(purposes)
+    assert purposes == (0, 1, 2, 3, 4)  # others would change every result
 
 
 def test_draws_are_uniform():

@@ -51,3 +51,8 @@ def test_impossible_numbers_of_parts(graph, n_parts):
         partition.partition(graph, n_parts)
     with pytest.raises(ValueError, match="method must be"):
         partition.partition(graph, 2, method="random")
+
+
+def test_an_empty_part_gets_the_last_node_of_the_largest():
+    parts = partition._without_empty_parts(np.array([1, 1, 1, 3, 3, 1], np.int32), 5)
+    assert parts.tolist() == [1, 4, 2, 3, 3, 0]

@@ -102,3 +102,26 @@ def test_content_is_on_the_disk_before_the_name_and_the_name_at_the_end(tmp_path
     temporary = done[0].removeprefix("sync ")
     assert os.path.basename(temporary).startswith(".ccassg-")
     assert done == [f"sync {temporary}", f"rename {temporary}", f"sync {tmp_path}"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_disk_that_fails_is_heard_and_one_that_cannot_sync_is_not(tmp_path, monkeypatch, kind):
+    fsync = os.fsync
+
+    def failing(code):
+        def sync(handle):
+            if stat.S_ISDIR(os.fstat(handle).st_mode) == (kind == "folder"):
+                raise OSError(code, os.strerror(code))
+            fsync(handle)
+
+        return sync
+
+    monkeypatch.setattr(os, "fsync", failing(errno.EINVAL))
+    write_bytes_atomic(tmp_path / "a.bin", b"old")
+    assert (tmp_path / "a.bin").read_bytes() == b"old"
+    monkeypatch.setattr(os, "fsync", failing(errno.EIO))
+    with pytest.raises(OSError, match=r"cannot write .*a\.bin: Input/output error") as caught:
+        write_bytes_atomic(tmp_path / "a.bin", b"new")
+    assert caught.value.errno == errno.EIO
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+    assert (tmp_path / "a.bin").read_bytes() == (b"old" if kind == "file" else b"new")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ccassg.model.loss import Objective, cca_ssg_loss, standardize
+from ccassg.model.loss import Objective, cca_ssg_loss, inverse_std, standardize
 
 
 def views(n=12, d=4, seed=0, dtype=torch.float64):
@@ -97,3 +97,13 @@ def test_diagonal_is_one_for_any_n():
     for n in (2, 3, 50):
         z = standardize(views(n=n)[0])
         torch.testing.assert_close((z.T @ z).diagonal(), torch.ones(4, dtype=torch.float64))
+
+
+def test_what_counts_as_constant():
+    """A variance up to 1e-10 of the squared mean, or up to 1e-30."""
+    mean = torch.tensor([1e3, 1e3, 1e-4, 0, 0], dtype=torch.float64)
+    variance = torch.tensor([0.9e-4, 1.1e-4, 1e-4, 0.9e-30, 1.1e-30], dtype=torch.float64)
+    expected = [0, 1.1e-4**-0.5, 100, 0, 1.1e-30**-0.5]
+    assert inverse_std(variance, mean).tolist() == pytest.approx(expected)
+    assert inverse_std(torch.zeros(1), torch.zeros(1)).tolist() == [0]
+    assert Objective(0.1) == Objective(0.1, 1.0)

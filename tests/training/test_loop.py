@@ -8,6 +8,7 @@ import torch
 from ccassg import CCASSG, as_graph
 from ccassg.datasets import stochastic_block_graph
 from ccassg.model.encoder import gcn, mlp
+from ccassg.training import checkpoint
 from ccassg.training.embedding import embed
 from ccassg.training.loop import is_flat, train
 from ccassg.training.settings import NonFiniteLossError
@@ -115,6 +116,22 @@ def test_a_finished_run_can_be_lengthened(graph, tmp_path):
 def test_a_non_finite_loss_stops_at_once(graph):
     with pytest.raises(NonFiniteLossError, match=r"not finite at step [1-9].*learning_rate 1e"):
         train(gcn((F, 8)), graph, settings(learning_rate=1e38, n_steps=20))
+
+
+def test_a_loss_that_was_never_finite_is_the_features_fault(graph):
+    huge = graph.with_features(graph.features * np.float32(1e30))
+    with pytest.raises(NonFiniteLossError, match="not finite at step 0; most likely the features' scale is extreme"):
+        train(gcn((F, 8)), huge, settings(n_steps=1))
+
+
+def test_a_checkpoint_every_fifty_steps_and_at_the_end(graph, tmp_path):
+    path, seen = tmp_path / "c.safetensors", []
+
+    def note(step, terms, n_steps):
+        seen.append((path.exists(), checkpoint.previous(path).exists()))
+
+    train(gcn((F, 2)), graph, settings(n_steps=53), checkpoint_path=path, on_step=note)
+    assert seen == [(False, False)] * 49 + [(True, False)] * 3 + [(True, True)]
 
 
 def test_further_augmentations_see_step_and_view_and_change_the_result(graph):

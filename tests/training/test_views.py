@@ -41,6 +41,15 @@ def test_what_others_receive_counts_for_the_sender():
     torch.testing.assert_close(shared.to_dense(), alone.to_dense() / 2)
 
 
+def test_every_sender_is_counted_whether_it_sends_to_these_or_not():
+    """As in a part of a graph: rows are some nodes, columns those and others, of which the last may have lost its edges."""
+    a = sparse.CSR(torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2), (2, 4))
+    edges = TwoWayEdges(augment.EdgeStructure(a, torch.arange(2), torch.tensor([0, 1])), weighted=False)
+    seen = []
+    edges.drop(0.0, seed=0, step=0, view=0, total_sent=lambda sent: seen.append(sent.tolist()) or sent)
+    assert seen == [[1, 1, 0, 0]]
+
+
 def test_some_rows_of_two_layers_are_those_of_the_whole():
     graph = as_graph(sp.random(N, N, density=0.05, random_state=0), np.ones((N, 1)))
     a, h, nodes = augment.normalized(graph), torch.rand(N, 3), torch.tensor([3, 17, 40])

@@ -71,6 +71,16 @@ def test_sampled_clustering_is_close():
     np.testing.assert_allclose(share, list(nx.clustering(random).values()), atol=0.12)
 
 
+def test_clustering_is_counted_up_to_its_limit_and_sampled_beyond():
+    random = nx.gnm_random_graph(30, 120, seed=0)
+    a = ccassg.as_graph(random).adjacency()
+    n_wedges = sum(degree * (degree - 1) for _, degree in random.degree)
+    exact = list(nx.clustering(random).values())
+    for limit, counted in ((n_wedges, True), (n_wedges - 1, False)):
+        share = structural._clustering(a, np.random.default_rng(0), max_wedges=limit, n_samples=1)
+        assert (share.tolist() == pytest.approx(exact)) is counted
+
+
 def test_sampled_clustering_where_every_draw_says_the_same():
     friends = nx.disjoint_union_all([nx.complete_graph(4), nx.star_graph(3), nx.complete_graph(3)])
     a = ccassg.as_graph(friends).adjacency()

@@ -64,3 +64,9 @@ def test_it_learns(graph, encoder):
     algorithm = Algorithm1(graph, SETTINGS | {"encoder": encoder, "learning_rate": 1e-2})
     losses = [algorithm.step() for _ in range(60)]
     assert np.mean(losses[-10:]) < np.mean(losses[:10])
+
+
+def test_the_seed_decides_and_is_0_if_none_is_given(graph):
+    first, same, other = Algorithm1(graph, SETTINGS), Algorithm1(graph, SETTINGS, 0), Algorithm1(graph, SETTINGS, 1)
+    assert torch.equal(first.layers[0].weight, same.layers[0].weight)
+    assert not torch.equal(first.layers[0].weight, other.layers[0].weight)

@@ -74,6 +74,16 @@ def test_equals_autograd_on_the_definition(graph, dense, kind, dims, rate):
             torch.testing.assert_close(got, want)
 
 
+def test_two_nodes_are_enough_for_batch_norm():
+    x = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 5.0]], dtype=torch.float64)
+    encoder, expected = (Encoder((3, 5, 2), propagate=False, batch_norm=True).double().train() for _ in range(2))
+    views = [StepView(None, [None, None])] * 2
+    ExactStep(encoder, Objective(1e-2))(first_product(x), views, 2)
+    reference(expected, x, [(None, None)] * 2, Objective(1e-2))
+    for got, want in zip(encoder.buffers(), expected.buffers(), strict=True):
+        torch.testing.assert_close(got, want)
+
+
 @pytest.mark.parametrize("kind", ["gcn", "mlp"])
 @pytest.mark.parametrize("n_layers", [1, 2, 3])
 def test_equals_algorithm_1(graph, kind, n_layers):

@@ -50,6 +50,14 @@ def test_every_sender_is_counted_whether_it_sends_to_these_or_not():
     assert seen == [[1, 1, 0, 0]]
 
 
+def test_an_augmentation_may_give_each_view_edges_of_its_own():
+    rings = [as_graph([list(range(6)), [(i + k) % 6 for i in range(6)]], np.eye(6)) for k in (1, 2)]
+    changed = settings(edge_drop_rate=(0.0, 0.0), augmentations=(lambda graph, seed, step, view: rings[view],))
+    _, views, _ = Views(rings[0], gcn((6, 4)), changed)(0)
+    for view, ring in zip(views, rings, strict=True):
+        assert torch.equal(view.layers[0][0].to_dense(), augment.normalized(ring).to_dense())
+
+
 def test_some_rows_of_two_layers_are_those_of_the_whole():
     graph = as_graph(sp.random(N, N, density=0.05, random_state=0), np.ones((N, 1)))
     a, h, nodes = augment.normalized(graph), torch.rand(N, 3), torch.tensor([3, 17, 40])

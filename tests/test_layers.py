@@ -14,6 +14,7 @@ ROOT = Path(ccassg.__file__).parent
 # Lower number = lower layer; a module may import its own layer and those below.
 LAYERS = {
     "graph": 0,
+    "memory": 0,
     "provenance": 0,
     "worker": 0,
     "datasets": 1,

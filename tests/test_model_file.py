@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
 from ccassg import CCASSG
 from ccassg.graph import Graph
@@ -73,6 +75,24 @@ def test_altered_weights(folder: Path, ours: Path) -> None:
             path.write_bytes(bad)
             with pytest.raises(ValueError, match="was altered: the hash differs"):
                 load(path.parent)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["raw-features", "linear-cca", "deepwalk", "grace", "bgrl", "cca-ssg", "gcn"])
+def test_weights_that_are_not_finite(name: str, value: float, graph: Graph, tmp_path: Path) -> None:
+    model = make(name, **({"n_steps": 1} if name in ("grace", "bgrl", "gcn") else {}))
+    model.fit(graph, *([np.arange(30) % 2] if name == "gcn" else [])).save(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    for key in [key for key in weights if weights[key].numel() and weights[key].is_floating_point()]:
+        damaged = {other: x.clone() for other, x in weights.items()}
+        damaged[key].view(-1)[-1] = value
+        save_file(damaged, tmp_path / "model.safetensors")
+        digest = hashlib.sha256((tmp_path / "model.safetensors").read_bytes()).hexdigest()
+        change(tmp_path, "weights_sha256", to=digest)
+        with pytest.raises(
+            ValueError, match=rf"config.json belongs to weights that are not finite \({key}\); fit the model"
+        ):
+            load(tmp_path)
 
 
 def test_number_of_features_that_the_weights_do_not_have(folder: Path, ours: Path) -> None:

@@ -43,7 +43,18 @@ def test_defaults_are_possible(name: str) -> None:
         ("dropout_rate", 1.0, r"dropout_rate must be in \[0, 1\), got 1.0"),
         ("edge_drop_rate", (0.1, -0.1), r"edge_drop_rate must be in \[0, 1\), got -0.1"),
         ("edge_drop_rate", (0.1,), "edge_drop_rate must be one rate or a pair of rates, got"),
-        ("temperature", 0, "temperature must be positive, got 0"),
+        ("embedding_dim", 10**9, "embedding_dim must be at most 32768, got 1000000000"),
+        ("hidden_dim", 10**4000, "hidden_dim must be at most 32768, got 100000000000000000...0000000000000000000$"),
+        ("n_layers", 100_000, "n_layers must be at most 1000, got 100000"),
+        ("n_steps", 10**10, "n_steps must be at most 1000000000, got 10000000000"),
+        ("learning_rate", [[0.1] * 9] * 9, r"learning_rate must be a finite number, at least 0, got \[\[0.1"),
+        ("decorrelation", 10**400, "decorrelation must be a finite number"),
+        ("early_stopping", "no", "early_stopping must be True or False, got 'no'"),
+        ("second_view", "edge", "second_view must be 'node' or 'neighbour', got 'edge'"),
+        ("encoder", ["gcn"], r"encoder must be 'auto', 'canonical', 'gcn' or 'mlp', got \['gcn'\]"),
+        ("augmentations", [1], r"augmentations must be functions .* got \[1\]"),
+        ("augmentations", len, "augmentations must be functions"),
+        ("temperature", 0, "temperature must be positive, and finite in 32 bits, got 0"),
     ],
 )
 def test_impossible_values_are_named(name: str, value: Any, message: str) -> None:
@@ -61,8 +72,12 @@ def test_seeds() -> None:
     assert parameters.seed_of(np.int64(7)) == 7
     assert parameters.seed_of(np.random.RandomState(0)) == parameters.seed_of(np.random.RandomState(0))
     assert parameters.seed_of(None) >= 0
-    with pytest.raises(ValueError, match="random_state must not be negative, got -3"):
-        parameters.seed_of(-3)
+    for seed in (-3, 2**63, 10**5000):
+        with pytest.raises(
+            ValueError,
+            match=r"random_state must be from 0 to 2\*\*63 - 1, got (-3|9223372036854775808|a value of type int)",
+        ):
+            parameters.seed_of(seed)
 
 
 def test_devices() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ccassg import CCASSG, Dataset, as_graph
 from ccassg.graph import Graph
 from ccassg.graph.scaling import Scaling
 from ccassg.system import System, seeded, with_weights
-from ccassg.systems import get_class, load, make
+from ccassg.systems import METHODS, get_class, load, make
 from ccassg.systems.dgi import DGI
 from saved_models import change, save_grace, save_ours, small_graph
 
@@ -84,6 +85,45 @@ def test_what_is_remembered_of_the_features(graph: Graph) -> None:
         model.transform(graph.with_features(np.ones((30, 5))))
     assert not hasattr(model.fit(graph), "feature_names_in_")
     assert model.scaling_ is None
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if METHODS[name].kind == "embedder"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_features_that_are_not_finite_are_refused_at_the_door(name: str, value: float, graph: Graph) -> None:
+    """A graph that nobody checked: one made by hand, or in a store with hashes of its own."""
+    features = np.array(graph.features)
+    features[7, 2] = value
+    damaged = dataclasses.replace(graph, features=features)
+    with pytest.raises(ValueError, match=r"^features must be finite 32-bit numbers, .* the first at \(7, 2\)\)"):
+        make(name).fit(damaged)
+    model = make("raw-features").fit(graph)
+    with pytest.raises(ValueError, match=r"the first at \(7, 2\)\)"):
+        model.transform(dataclasses.replace(graph, features=sp.csr_array(features).todense()))
+    with pytest.raises(ValueError, match=r"^weights must be finite"):
+        model.transform(dataclasses.replace(graph, weights=np.full(graph.n_edges, value, np.float32)))
+
+
+@pytest.mark.parametrize("encoder", ["canonical", "gcn", "mlp"])
+def test_an_embedding_that_overflows_is_refused(encoder: str, graph: Graph, tmp_path: Path) -> None:
+    model = CCASSG(encoder=encoder, random_state=0, **({} if encoder == "canonical" else {"n_steps": 2})).fit(graph)
+    for value in model.encoder_.state_dict().values():
+        if value.is_floating_point():
+            value.fill_(3e38)
+    huge = graph.with_features(np.full((30, 6), 3e38))
+    for out in (None, tmp_path / "z.npy"):
+        with pytest.raises(
+            ValueError, match=r"^the embedding of node 0 is not finite; most likely features or edge weights"
+        ):
+            model.transform(huge, out=out)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_embedding_of_any_system_that_overflows_is_refused(graph: Graph) -> None:
+    model = make("linear-cca", embedding_dim=3).fit(graph)
+    assert np.isfinite(model.transform(graph)).all()
+    model.weights_.fill_(1e300)
+    with pytest.raises(ValueError, match="is not finite; most likely features or edge weights are extremely large"):
+        model.transform(graph)
 
 
 def test_trained_values_are_counted(graph: Graph) -> None:

@@ -1,6 +1,8 @@
 """CCASSG: the method as a scikit-learn estimator, with presets, saving and loading."""
 
+import itertools
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -12,9 +14,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from ccassg import parameters
+from ccassg import memory, parameters
 from ccassg.defaults import canonical, choice
 from ccassg.graph import Dataset, FeatureSpace, Graph
+from ccassg.graph.checks import check_callable, check_count
 from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
@@ -22,6 +25,7 @@ from ccassg.model.presets import FAST, PRESETS
 from ccassg.parameters import MAX_HOPS, MAX_LAYERS
 from ccassg.system import System, with_weights
 from ccassg.training.embedding import embed, embed_blocks
+from ccassg.training.head import GRAM_FROM
 from ccassg.training.loop import train
 from ccassg.training.settings import Augmentation, History, OnStep, Settings
 
@@ -178,18 +182,21 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         on_step : function of (step, losses, n_steps), optional
             Called after every step; ``losses`` are ``loss``, ``invariance`` and ``decorrelation`` as floats by name.
         """
+        check_count("checkpoint_every", checkpoint_every, 1)
+        check_callable("on_step", on_step)
+        path = None if checkpoint is None else Path(checkpoint)
         graph = self._input(X, reset=True)
         start = time.perf_counter()
         self._choose(graph)
         encoder: Encoder | Canonical
         history: History = {name: [] for name in Terms._fields}
-        if self.settings_["encoder"] == "canonical":
-            encoder = self._solve(graph)
-        else:
-            settings, encoder = self.prepare(graph)
-            path = None if checkpoint is None else Path(checkpoint)
-            saving: dict[str, Any] = {"checkpoint_path": path, "checkpoint_every": checkpoint_every}
-            history = train(encoder, graph, settings, on_step=on_step, **saving)
+        with memory.named(self._described(graph)):
+            if self.settings_["encoder"] == "canonical":
+                encoder = self._solve(graph)
+            else:
+                settings, encoder = self.prepare(graph)
+                saving: dict[str, Any] = {"checkpoint_path": path, "checkpoint_every": checkpoint_every}
+                history = train(encoder, graph, settings, on_step=on_step, **saving)
         self.fit_seconds_ = time.perf_counter() - start
         self.encoder_ = encoder
         self.history_ = history
@@ -200,18 +207,19 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         chosen = self._choose(graph)
         settings = parameters.settings(chosen, self.seed_)
         hidden = [chosen["hidden_dim"]] * (chosen["n_layers"] - 1)
+        dims = (graph.n_features, *hidden, chosen["embedding_dim"])
+        memory.require(_bytes_of_training(dims, settings, graph.n_nodes), self._described(graph))
         make = gcn if chosen["encoder"] == "gcn" else mlp
-        encoder = make((graph.n_features, *hidden, chosen["embedding_dim"]), seed=self.seed_)
+        encoder = make(dims, seed=self.seed_)
         return settings, encoder.to(parameters.device_of(self.device))
 
     def _choose(self, graph: Graph) -> dict[str, Any]:
         """Return the value of every setting on a graph; ValueError where there is no choice."""
         self.seed_ = parameters.seed_of(self.random_state)
         given, usual = self.get_params(deep=False), type(self)().get_params(deep=False)
+        parameters.check({name: value for name, value in given.items() if not choice.is_auto(value)})
         named = [name for name in given if given[name] is not usual[name] and given[name] != usual[name]]
         chosen, self.reasons_ = choice.choose(graph, given, named)
-        if chosen["encoder"] not in ("canonical", "gcn", "mlp"):
-            raise ValueError(f"encoder must be 'auto', 'canonical', 'gcn' or 'mlp', got {chosen['encoder']!r}")
         if graph.n_nodes < 2:
             raise ValueError(f"training needs at least 2 nodes, got {graph.n_nodes} (n_samples = {graph.n_nodes})")
         self.settings_ = chosen | {"random_state": self.seed_}
@@ -219,8 +227,9 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
 
     def _solve(self, graph: Graph) -> Canonical:
         """Return the canonical encoder, and say what own features and neighbours were found to be worth."""
-        parameters.check({"embedding_dim": self.settings_["embedding_dim"]})
-        widths = canonical.widths_of(graph, None if self.embedding_dim == "auto" else int(self.embedding_dim))
+        widths = canonical.widths_of(graph, None if choice.is_auto(self.embedding_dim) else int(self.embedding_dim))
+        # The directions of all sets, and the rotation of the widest with what finds it.
+        memory.require(4 * graph.n_features * sum(widths) + 24 * max(widths) ** 2, self._described(graph))
         encoder, worth = canonical.fit(graph, widths, seed=self.seed_, device=parameters.device_of(self.device))
         if graph.n_edges:
             own, looking = worth.weights
@@ -238,9 +247,10 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         """
         check_is_fitted(self)
         graph = self._input(X, reset=False)
-        if out is not None:
-            return embed_blocks(self.encoder_, graph, out)
-        return embed(self.encoder_, graph).cpu().numpy()
+        with memory.named(self._described(graph)):
+            if out is not None:
+                return embed_blocks(self.encoder_, graph, out)
+            return embed(self.encoder_, graph).cpu().numpy()
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float32]:
         """Train on a graph and embed it."""
@@ -292,6 +302,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def _bytes_of_training(dims: Sequence[int], settings: Settings, n_nodes: int) -> int:
+    """Return how many bytes training takes at least: the model with Adam's state, two views' activations, the head's moments."""
+    weights = sum(wide * (narrow + 1) for wide, narrow in itertools.pairwise(dims))
+    rows = min(n_nodes, settings.loss_nodes or settings.batch_nodes or n_nodes)
+    by_grams = len(dims) > 2 and (settings.batch_nodes or rows >= GRAM_FROM * dims[-1])
+    return 4 * (4 * weights + 2 * rows * sum(dims[1:]) + 3 * dims[-2 if by_grams else -1] ** 2)
 
 
 def _is_matrix(X: Any) -> bool:

@@ -70,6 +70,10 @@ def load(folder: Path) -> SavedModel:
             )
         if hashlib.sha256(weights).hexdigest() != config["weights_sha256"]:
             raise _RefusedError(f"does not belong to {weights_path}, or one of them was altered: the hash differs")
+        tensors = from_bytes(weights)
+        damaged = sorted(name for name, value in tensors.items() if not bool(value.isfinite().all()))
+        if damaged:
+            raise _RefusedError(f"belongs to weights that are not finite ({damaged[0]}); fit the model again")
         return SavedModel(
             method=str(config["method"]),
             parameters={name: _unlist(value) for name, value in config["parameters"].items()},
@@ -77,7 +81,7 @@ def load(folder: Path) -> SavedModel:
             state=dict(config["state"]),
             history={name: [float(x) for x in values] for name, values in config["history"].items()},
             fit_seconds=float(config["fit_seconds"]),
-            tensors=from_bytes(weights),
+            tensors=tensors,
         )
     except _RefusedError as error:
         raise ValueError(f"{config_path} {error}") from None

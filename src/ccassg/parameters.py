@@ -6,68 +6,84 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from ccassg.graph.checks import check_count, shown
 from ccassg.model.loss import Objective
 from ccassg.training.settings import Settings
 
-# No encoder looks farther, and none is deeper; a saved model may claim what it likes.
-MAX_HOPS, MAX_LAYERS = 64, 1000
+# No encoder looks farther, none is deeper or wider; a saved model may claim what it likes. Nothing else counts beyond a billion.
+MAX_HOPS, MAX_LAYERS, MAX_DIM, MAX_COUNT = 64, 1000, 32_768, 10**9
 
-# Whole numbers: the least, and the most if there is one. Names that end in _dim are widths, at least 1.
-COUNTS: dict[str, tuple[int, int | None]] = {
-    **dict.fromkeys(("n_steps", "n_warmup_steps"), (0, None)),
-    **dict.fromkeys(("n_walks", "walk_length", "window_length", "n_heads", "n_output_heads"), (1, None)),
-    **dict.fromkeys(("patience", "subgraph_nodes", "max_neighbors"), (1, None)),
-    **dict.fromkeys(("loss_nodes", "batch_nodes"), (2, None)),
-    **dict.fromkeys(("n_layers", "n_terms"), (1, MAX_LAYERS)),
+# Whole numbers: the least and the most. Names that end in _dim are widths, from 1 to `MAX_DIM`.
+COUNTS: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(("n_steps", "n_warmup_steps"), (0, MAX_COUNT)),
+    **dict.fromkeys(("n_walks", "walk_length", "window_length"), (1, MAX_COUNT)),
+    **dict.fromkeys(("patience", "subgraph_nodes", "max_neighbors"), (1, MAX_COUNT)),
+    **dict.fromkeys(("loss_nodes", "batch_nodes"), (2, MAX_COUNT)),
+    **dict.fromkeys(("n_layers", "n_terms", "n_heads", "n_output_heads"), (1, MAX_LAYERS)),
     "n_hops": (0, MAX_HOPS),
 }
-# Numbers that are not negative; and those from 0 to 1. Names that end in _rate are probabilities below 1, one or two.
+# Endings of those that decide how much memory is needed.
+SIZES = ("_dim", "_layers", "_terms", "_heads", "_walks", "_length", "_nodes")
+# Numbers that are not negative and finite in 32 bits; and those from 0 to 1. Names that end in _rate are probabilities below 1,
+# one or two.
+MAX_NUMBER = float(np.finfo(np.float32).max)
 NUMBERS = ("learning_rate", "weight_decay", "decorrelation", "invariance", "variance", "covariance", "threshold")
 SHARES = ("momentum", "alpha", "shrinkage")
+FLAGS = ("early_stopping", "drop_both_directions", "add_features")
+CHOICES = {"encoder": ("auto", "canonical", "gcn", "mlp"), "second_view": ("node", "neighbour")}
 # None says that there is no such limit.
 OPTIONAL = ("patience", "loss_nodes", "batch_nodes", "subgraph_nodes", "max_neighbors")
 
 
 def check(values: dict[str, Any]) -> None:
-    """Refuse impossible values, each by its name; what has no entry above is not a number."""
+    """Refuse impossible values, each by its name; what has no entry above is checked where it is used."""
     for name, value in values.items():
         is_number = isinstance(value, (int, float, np.number))
         if value is None and name in OPTIONAL:
             continue
         if name in COUNTS or name.endswith("_dim"):
-            least, most = COUNTS.get(name, (1, None))
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
-            if most is not None and value > most:
-                raise ValueError(f"{name} must be at most {most}, got {value}")
+            check_count(name, value, *COUNTS.get(name, (1, MAX_DIM)))
         elif name in NUMBERS:
-            if not is_number or not 0 <= value < float("inf"):
-                raise ValueError(f"{name} must be a finite number, at least 0, got {value!r}")
+            if not is_number or not 0 <= value <= MAX_NUMBER:
+                raise ValueError(f"{name} must be a finite number, at least 0, got {shown(value)}")
         elif name in SHARES:
             if not is_number or not 0 <= value <= 1:
-                raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
+                raise ValueError(f"{name} must be a number from 0 to 1, got {shown(value)}")
         elif name.endswith("_rate"):
             rates(name, value)
-        elif name == "temperature" and (not is_number or not 0 < value < float("inf")):
-            raise ValueError(f"{name} must be positive, got {value!r}")
+        elif name == "temperature" and (not is_number or not 0 < value <= MAX_NUMBER):
+            raise ValueError(f"{name} must be positive, and finite in 32 bits, got {shown(value)}")
+        elif name in FLAGS and not (isinstance(value, (bool, np.bool_)) or (is_number and value in (0, 1))):
+            raise ValueError(f"{name} must be True or False, got {shown(value)}")
+        elif name in CHOICES and not (isinstance(value, str) and value in CHOICES[name]):
+            *others, last = map(repr, CHOICES[name])
+            raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
+        elif name == "augmentations":
+            _check_augmentations(value)
 
 
 def rates(name: str, value: Any) -> tuple[float, float]:
     """Return a probability for each of the two views, from one for both or a pair."""
     pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(pair) != 2:
-        raise ValueError(f"{name} must be one rate or a pair of rates, got {value!r}")
+        raise ValueError(f"{name} must be one rate or a pair of rates, got {shown(value)}")
     for rate in pair:
         if not isinstance(rate, (int, float, np.number)) or not 0 <= rate < 1:
-            raise ValueError(f"{name} must be in [0, 1), got {rate!r}")
+            raise ValueError(f"{name} must be in [0, 1), got {shown(rate)}")
     return float(pair[0]), float(pair[1])
+
+
+def sizes(values: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the values that decide how much memory is needed."""
+    names = [name for name in values if name.endswith(SIZES)]
+    return {name: values[name] for name in names if isinstance(values[name], (int, np.integer))}
 
 
 def seed_of(random_state: Any) -> int:
     """Return a seed from what scikit-learn calls a random state; the same number for the same number."""
     if isinstance(random_state, (int, np.integer)):
-        if random_state < 0:
-            raise ValueError(f"random_state must not be negative, got {random_state}")
+        if not 0 <= random_state < 2**63:
+            raise ValueError(f"random_state must be from 0 to 2**63 - 1, got {shown(random_state)}")
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
 
@@ -79,15 +95,21 @@ def device_of(name: Any) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, TypeError, AssertionError) as error:
         why = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"device {name!r} cannot be used ({why}); cpu always can") from None
+        raise ValueError(f"device {shown(name)} cannot be used ({why}); cpu always can") from None
     return device
+
+
+def _check_augmentations(value: Any) -> None:
+    if not isinstance(value, (tuple, list)) or not all(map(callable, value)):
+        raise ValueError(
+            f"augmentations must be functions (graph, seed, step, view) -> graph, which Python alone can give, got "
+            f"{shown(value)}"
+        )
 
 
 def settings(chosen: dict[str, Any], seed: int) -> Settings:
     """Return everything that determines a training run of CCA-SSG; ValueError for what cannot be, or not together."""
     check(chosen)
-    if chosen["second_view"] not in ("node", "neighbour"):
-        raise ValueError(f"second_view must be 'node' or 'neighbour', got {chosen['second_view']!r}")
     if chosen["second_view"] == "neighbour" and chosen["encoder"] != "mlp":
         raise ValueError("a neighbour as the second view goes with encoder='mlp'; a GCN sees neighbours in either view")
     if chosen["batch_nodes"] and (chosen["loss_nodes"] or chosen["augmentations"]):

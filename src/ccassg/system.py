@@ -5,6 +5,7 @@ A system is a keyword-only dataclass, so its hyper-parameters are declared once,
 """
 
 import contextlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +21,9 @@ from torch import Tensor, nn
 
 from ccassg import model_file, parameters
 from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
-from ccassg.graph.scaling import Scaling
+from ccassg.graph.checks import require_finite
+from ccassg.graph.scaling import PIECE_ENTRIES, Scaling
+from ccassg.io.store import release
 from ccassg.model_file import SavedModel
 
 Module = TypeVar("Module", bound=nn.Module)
@@ -118,6 +122,7 @@ class System(BaseEstimator, ABC):
         """Return the graph of X with its features as in training, or remember them; ValueError if it cannot be worked on."""
         is_dataset, name = isinstance(X, Dataset), type(self).__name__
         graph = as_graph(X, need_features=self.needs_features)
+        _require_finite(graph)
         if self.needs_edges and graph.n_edges == 0:
             raise ValueError(f"{name} learns from edges and the graph has none; use a system that reads features")
         if reset:
@@ -127,6 +132,12 @@ class System(BaseEstimator, ABC):
         elif self.needs_features:
             self.features_.require_width(graph, name)
         return graph
+
+    def _described(self, graph: Graph) -> str:
+        """Name what decides how much memory is needed, for messages."""
+        sizes = parameters.sizes(getattr(self, "settings_", None) or self.get_params(deep=False))
+        named = "".join(f"{name}={value}, " for name, value in sizes.items()).rstrip(", ")
+        return f"{type(self).__name__}{named and f' with {named}'} on {graph.n_nodes:,} nodes with {graph.n_features:,} features"
 
     def _remember(self, features: FeatureSpace) -> None:
         self.features_, self.n_features_in_ = features, features.n_features
@@ -146,6 +157,18 @@ class System(BaseEstimator, ABC):
     @abstractmethod
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Take back what `_state` and `_tensors` gave; the parameters are whatever the file says."""
+
+
+def _require_finite(graph: Graph) -> None:
+    """Refuse features and weights that are not finite, a piece at a time: they may lie in a store that anyone wrote."""
+    features: Any = graph.features
+    for name, array in (("features", features.data if sp.issparse(features) else features), ("weights", graph.weights)):
+        if array is None:
+            continue
+        step = max(1, PIECE_ENTRIES // max(1, math.prod(array.shape[1:])))
+        for start in range(0, len(array), step):
+            require_finite(name, array[start : start + step], start)
+            release(array)
 
 
 def with_weights(make: Callable[[], Module], tensors: dict[str, Tensor]) -> Module:

@@ -1,5 +1,6 @@
 """What all commands share: help, completion, wrong command lines."""
 
+import numpy as np
 import pytest
 
 
@@ -46,3 +47,32 @@ def test_settings_and_outputs_are_checked_before_files_are_read(program, tmp_pat
         code, _, err = program(*arguments)
         assert code == 2
         assert sentence in err
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("embedding_dim=1000000000", "Error: embedding_dim must be at most 32768, got 1000000000"),
+        ("hidden_dim=100000000", "Error: hidden_dim must be at most 32768, got 100000000"),
+        ("n_layers=100000", "Error: n_layers must be at most 1000, got 100000"),
+        ("n_layers=1000", "Error: CCASSG with embedding_dim=512, hidden_dim=512, n_layers=1000 on 2,708 nodes with 1,433 features needs at least 14.3 GiB of memory, and there are"),
+        ("augmentations=[1]", "Error: augmentations must be functions (graph, seed, step, view) -> graph, which Python alone can give, got (1,)"),
+    ],
+)  # fmt: skip
+def test_settings_that_no_memory_holds_are_one_sentence(program, bounded, tmp_path, setting, sentence):
+    bounded()
+    code, _, err = program("fit", "cora", "-o", tmp_path / "m", "--set", setting)
+    assert code == 2
+    assert err.startswith(sentence)
+    assert len(err.splitlines()) == 1
+
+
+def test_memory_that_runs_out_anywhere_is_one_sentence(program, bounded, tmp_path):
+    z = np.lib.format.open_memmap(tmp_path / "z.npy", "w+", np.float32, (1_000_000, 100))
+    del z
+    bounded()
+    code, _, err = program("similar", tmp_path / "z.npy", "0", "-k", "3")
+    assert code == 2
+    assert err.startswith("Error: ccassg similar ")
+    assert "needs more memory than there is (Unable to allocate " in err
+    assert len(err.splitlines()) == 1

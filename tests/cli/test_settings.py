@@ -13,6 +13,29 @@ def test_pairs_and_text_in_settings():
         parse_settings(["n_steps"])
 
 
+@pytest.mark.parametrize(
+    ("pair", "sentence"),
+    [
+        (
+            "hidden_dim=" + "[" * 60_000,
+            "^the value of 'hidden_dim' has 60,000 characters; no setting needs more than 500$",
+        ),
+        ("n_steps=" + "9" * 5_000, "^the value of 'n_steps' has 5,000 characters; no setting needs more than 500$"),
+        ("x" * 60_000, "^a setting is written NAME=VALUE, got 'xxxxxxxxxxxx...xxxxxxxxxxxxx'$"),
+    ],
+)
+def test_values_that_are_too_long(pair, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        parse_settings([pair])
+
+
+def test_what_is_nearly_a_number_is_text():
+    nested = "[" * 490
+    assert parse_settings(["a=e,e", f"b={nested}", "c=.5,.25", "d=[1]"]) == {
+        "a": "e,e", "b": nested, "c": (0.5, 0.25), "d": (1,),
+    }  # fmt: skip
+
+
 def test_settings_are_read_off_the_class():
     listed = {name: (default, text) for name, default, text in settings_of(CCASSG)}
     assert {name: default for name, (default, _) in listed.items()} == CCASSG().get_params(deep=False)

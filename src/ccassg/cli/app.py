@@ -2,7 +2,9 @@
 
 import json
 import re
+import shlex
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+
+from ccassg import memory
 
 app = typer.Typer(
     name="ccassg",
@@ -97,9 +101,12 @@ def main(arguments: list[str] | None = None, given: object = None) -> None:
         error_console.print(f"[bold red]Error:[/] {_sentence(error)}", highlight=False, soft_wrap=True)
         code = 1 if isinstance(error, ArithmeticError) else 2  # 1: the loss is not finite, no input was wrong as such
     except Exception as error:
+        code = 2
+        if memory.is_exhausted(error):
+            error_console.print(f"[bold red]Error:[/] {_exhausted(error, arguments)}", highlight=False, soft_wrap=True)
+            sys.exit(code)
         if not hasattr(error, "format_message"):  # not one of click's usage errors
             raise
-        code = 2
         if type(error).__name__ != "NoArgsIsHelpError":  # then the help is on the screen already
             error_console.print(f"[bold red]Error:[/] {_usage(error)}", highlight=False, soft_wrap=True)
     sys.exit(code if isinstance(code, int) else 0)
@@ -110,6 +117,14 @@ def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     program = context.command_path if context is not None else app.info.name
     return escape(f"{error.format_message().rstrip('.')}; see {program} --help")
+
+
+def _exhausted(error: Exception, arguments: list[str] | None) -> str:
+    """Return what needed more memory than there is: what the library named, else the command."""
+    if "needs more memory than there is" in str(error):
+        return escape(str(error))
+    command = shlex.join(["ccassg", *(sys.argv[1:] if arguments is None else arguments)])
+    return escape(f"{textwrap.shorten(command, 200)} needs more memory than there is ({memory.why(error)})")
 
 
 def _sentence(error: Exception) -> str:

@@ -1,9 +1,15 @@
 """Settings of a method as the command line writes and lists them."""
 
+import contextlib
 import inspect
 import json
 import re
 from typing import Any
+
+from ccassg.graph.checks import shown
+
+# The longest value: short enough that nothing nested in it, nor any number, is beyond the parser.
+MAX_LENGTH = 500
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -12,14 +18,20 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name:
-            raise ValueError(f"a setting is written NAME=VALUE, got {pair!r}")
+            raise ValueError(f"a setting is written NAME=VALUE, got {shown(pair)}")
+        if len(text) > MAX_LENGTH:
+            raise ValueError(
+                f"the value of {shown(name)} has {len(text):,} characters; no setting needs more than {MAX_LENGTH}"
+            )
         if re.fullmatch(r"[\d.eE+-]+,[\d.eE+-]+", text):
-            settings[name] = tuple(float(part) for part in text.split(","))
-            continue
+            with contextlib.suppress(ValueError):
+                settings[name] = tuple(float(part) for part in text.split(","))
+                continue
         try:
-            settings[name] = json.loads(text.replace("None", "null").replace("True", "true").replace("False", "false"))
+            value = json.loads(text.replace("None", "null").replace("True", "true").replace("False", "false"))
         except json.JSONDecodeError:
-            settings[name] = text
+            value = text
+        settings[name] = tuple(value) if isinstance(value, list) else value
     return settings
 
 

@@ -29,7 +29,7 @@ def choose(graph: Graph, parameters: dict[str, Any], named: Collection[str]) -> 
     reasons: list[str] = []
 
     def decide(name: str, value: Any, why: str) -> None:
-        if _is_auto(chosen[name]):
+        if is_auto(chosen[name]):
             chosen[name] = value
             reasons.append(f"{name} = {value}: {why}")
 
@@ -41,7 +41,7 @@ def choose(graph: Graph, parameters: dict[str, Any], named: Collection[str]) -> 
         width = own + n_hops * (principal + neighbours)
         decide("embedding_dim", width, f"{parts} parts of at most {canonical.WIDTH} or {2 * canonical.WIDTH}, {limits}")
         reasons += [f"{name} has no use: canonical directions are not trained" for name in OF_TRAINING if name in named]
-        return chosen | {name: None for name, value in chosen.items() if _is_auto(value)}, reasons
+        return chosen | {name: None for name, value in chosen.items() if is_auto(value)}, reasons
     decide("n_layers", 2, "the paper's choice on six of seven graphs")
     limits = f"{MAX_DIM}, the number of features ({graph.n_features}), and half the nodes"
     decide("embedding_dim", fillable_width(graph), f"at most {limits}")
@@ -75,5 +75,6 @@ def _encoder(graph: Graph, chosen: dict[str, Any], named: Collection[str]) -> tu
     return "canonical", "own features and neighbours side by side, solved without training"
 
 
-def _is_auto(value: Any) -> bool:
+def is_auto(value: Any) -> bool:
+    """Return whether a setting is left to the choice."""
     return isinstance(value, str) and value == AUTO

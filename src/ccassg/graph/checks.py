@@ -1,5 +1,6 @@
 """Check the parts of a graph: features and ids. ValueError otherwise, with the way out."""
 
+import reprlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -64,15 +65,42 @@ def check_ids(ids: Any, n: int) -> Array:
     return array
 
 
-def require_finite(name: str, values: Array) -> None:
-    """Refuse NaN, infinity and what is infinite in 32 bits."""
-    if values.size and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+def require_finite(name: str, values: Array, first: int = 0) -> None:
+    """Refuse NaN, infinity and what is infinite in 32 bits; ``first`` is the position of the first of the values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if values.size and not np.isfinite(total) and not np.isfinite(values).all():
         bad = np.argwhere(~np.isfinite(values))
-        where = tuple(int(i) for i in bad[0])
+        where = (first + int(bad[0][0]), *(int(i) for i in bad[0][1:]))
         raise ValueError(
             f"{name} must be finite 32-bit numbers, got {len(bad)} that are not (NaN, infinite or beyond 3e38; the first "
             f"at {where}); impute, drop or rescale them"
         )
+
+
+def check_count(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number within its limits; ValueError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer, at least {least}, got {shown(value)}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
+    return int(value)
+
+
+def check_callable(name: str, value: Any) -> None:
+    """Refuse what is neither a function nor None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message: short, in one line, whatever it is."""
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except (
+        Exception
+    ):  # a whole number of thousands of digits has no text; and what a class of the user does is its own affair
+        return f"a value of type {type(value).__name__}"
 
 
 def mapped(array: Any) -> np.memmap[Any, Any] | None:

@@ -13,11 +13,13 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ccassg import parameters
+from ccassg import memory, parameters
 from ccassg.graph import Array, Graph
+from ccassg.graph.checks import check_callable
 from ccassg.model_file import Kind
 from ccassg.system import System, seeded, with_weights
 from ccassg.systems.training import minimise
+from ccassg.training.embedding import require_finite_rows
 from ccassg.training.settings import OnStep
 
 Patience = Annotated[int | None, "Stop when the loss has not improved for so many steps; the best weights count."]
@@ -26,13 +28,21 @@ Patience = Annotated[int | None, "Stop when the loss has not improved for so man
 class Baseline(System):
     """A system beside CCA-SSG; abstract."""
 
-    def _record(self, train: Callable[[], list[float]]) -> Self:
+    def _record(self, graph: Graph, train: Callable[[], list[float]]) -> Self:
         """Train with torch's generator seeded, and keep the losses and the time."""
         start = time.perf_counter()
-        with seeded(self.seed_):
+        memory.require(self._least_bytes(graph), self._described(graph))
+        with seeded(self.seed_), memory.named(self._described(graph)):
             self.history_ = {"loss": train()}
         self.fit_seconds_ = time.perf_counter() - start
         return self
+
+    def _least_bytes(self, graph: Graph) -> int:
+        """Return how many bytes training takes at least: the module, its gradient and Adam's two moments, activations."""
+        with torch.device("meta"):  # sizes alone
+            n_weights = sum(p.numel() for p in self._module().parameters())
+        widths = [value for name, value in self.get_params(deep=False).items() if name.endswith("_dim")]
+        return 4 * (4 * n_weights + graph.n_nodes * sum(widths))
 
     def _module(self) -> nn.Module:
         """Return a new module with initial weights, drawn from torch's generator; an empty one for what has none."""
@@ -49,16 +59,18 @@ class Embedder(Baseline):
     def fit(self, X: Any, y: Any = None, *, on_step: OnStep | None = None) -> Self:
         """Train on a graph, anything `as_graph` takes, without labels; ``on_step`` is called after every step."""
         parameters.check(self.get_params(deep=False))
+        check_callable("on_step", on_step)
         graph = self._input(X, reset=True)
         self.seed_ = parameters.seed_of(self.random_state)
-        return self._record(lambda: self._fit(graph, on_step))
+        return self._record(graph, lambda: self._fit(graph, on_step))
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:
         """Embed the nodes of a graph, (n, d)."""
         check_is_fitted(self)
         graph = self._input(X, reset=False)
-        with torch.no_grad():
-            return np.ascontiguousarray(self._embed(graph), dtype=np.float32)
+        # What overflows is told once, of the finished embedding.
+        with torch.no_grad(), np.errstate(over="ignore", invalid="ignore"), memory.named(self._described(graph)):
+            return require_finite_rows(np.ascontiguousarray(self._embed(graph), dtype=np.float32))
 
     def fit_transform(self, X: Any, y: Any = None, *, on_step: OnStep | None = None) -> npt.NDArray[np.float32]:
         """Train on a graph and embed it, (n, d)."""
@@ -112,6 +124,7 @@ class Classifier(Baseline):
         them, then the lowest loss. Without them the last step counts. ``on_step`` is called after every step.
         """
         parameters.check(self.get_params(deep=False))
+        check_callable("on_step", on_step)
         graph = self._input(X, reset=True)
         labels = check_labels(y, graph.n_nodes)
         held_out = np.zeros(0, np.int64) if validation is None else np.asarray(validation, np.int64)
@@ -123,7 +136,7 @@ class Classifier(Baseline):
         self.classes_ = np.unique(labels[labels >= 0])
         self.seed_ = parameters.seed_of(self.random_state)
         codes, train, chosen_on = map(torch.from_numpy, (np.searchsorted(self.classes_, labels), nodes, held_out))
-        return self._record(lambda: self._fit(graph, codes, train, chosen_on, on_step))
+        return self._record(graph, lambda: self._fit(graph, codes, train, chosen_on, on_step))
 
     def predict(self, X: Any) -> Array:
         """Return the class of every node, (n,)."""
@@ -133,8 +146,8 @@ class Classifier(Baseline):
         """Return the probability of every class, (n, n_classes), columns in the order of ``classes_``."""
         check_is_fitted(self)
         graph = self._input(X, reset=False)
-        with torch.no_grad():
-            return np.asarray(self._scores(graph), np.float32)
+        with torch.no_grad(), memory.named(self._described(graph)):
+            return require_finite_rows(np.asarray(self._scores(graph), np.float32))
 
     @abstractmethod
     def _fit(self, graph: Graph, y: Tensor, train: Tensor, validation: Tensor, on_step: OnStep | None) -> list[float]:

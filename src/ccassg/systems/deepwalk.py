@@ -62,6 +62,10 @@ class DeepWalk(Embedder):
         self.fingerprint_ = edge_fingerprint(graph)
         return []
 
+    def _least_bytes(self, graph: Graph) -> int:
+        """The walks, as an array and as lists of numbers, besides the vectors."""
+        return super()._least_bytes(graph) + 16 * graph.n_nodes * self.n_walks * self.walk_length
+
     def _embed(self, graph: Graph) -> Any:
         if edge_fingerprint(graph) != self.fingerprint_:
             raise ValueError("DeepWalk embeds only the graph it was fitted on, and these edges differ; fit it again")

@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +36,22 @@ def embed(encoder: Encoder | Canonical, graph: Graph) -> Tensor:
     device = next(itertools.chain(encoder.parameters(), encoder.buffers())).device
     a = augment.normalized(graph, device=device) if encoder.n_hops else None
     z: Tensor = encoder.eval()(feature_tensor(graph, device), a)
+    require_finite_rows(z)
+    return z
+
+
+Rows = TypeVar("Rows", Tensor, Array)
+
+
+def require_finite_rows(z: Rows, first: int = 0) -> Rows:
+    """Return what was made of the nodes, the first of them number ``first``; ValueError if a value is not finite."""
+    rows = z if isinstance(z, Tensor) else torch.from_numpy(z)
+    # A sum is one pass without a copy; only if it is not finite is it worth looking for the reason.
+    if not bool(rows.sum().isfinite()) and len(bad := (~rows.isfinite().all(1)).nonzero()):
+        raise ValueError(
+            f"the embedding of node {first + int(bad[0])} is not finite; most likely features or edge weights are extremely "
+            f"large beside those of training: rescale them, or fit again"
+        )
     return z
 
 
@@ -66,6 +82,8 @@ def embed_blocks(
             _embed_parts(encoder, graph, mapped, block, scratch)
         else:
             _embed_layers(encoder, graph, mapped, block, scratch)
+        for start, stop in _blocks(graph, block, mapped):
+            require_finite_rows(mapped[start:stop], start)
         mapped.flush()
         del mapped
     return np.load(target, mmap_mode="r+")

@@ -109,9 +109,10 @@ def test_features_made_from_edges() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert space.fit_to(data) is data.graph
-    other = dataclasses.replace(data, graph=as_graph(EDGES[:, :2], data.graph.features))
-    with pytest.warns(UserWarning, match="its eigenvectors do not carry over"):
-        space.fit_to(other)
+    weighted = dataclasses.replace(data.graph, weights=np.full(data.graph.n_edges, 2, np.float32))
+    for graph in (as_graph(EDGES[:, :2], data.graph.features), weighted):
+        with pytest.warns(UserWarning, match="its eigenvectors do not carry over"):
+            space.fit_to(dataclasses.replace(data, graph=graph))
     for own in (FeatureSpace.of(dataset()), FeatureSpace(7, tuple("abcdefg")), FeatureSpace(3)):
         with pytest.raises(
             ValueError, match=r"the graph has no features, but the model was trained with \d; give those"

@@ -158,9 +158,11 @@ class FeatureSpace:
 
 
 def edge_fingerprint(graph: Graph) -> str:
-    """Return a hash of the edges, so that a graph is known again."""
+    """Return a hash of the edges and their weights, so that a graph is known again, whatever the types of its arrays."""
     digest = hashlib.sha256(np.asarray(graph.indptr, np.int64).tobytes())
     digest.update(np.asarray(graph.indices, np.int64).tobytes())
+    if graph.weights is not None:
+        digest.update(b"weights" + np.asarray(graph.weights, np.float32).tobytes())
     return digest.hexdigest()
 
 

@@ -7,25 +7,26 @@ fingerprint of its run; it is written whole or not at all, and the one before it
 import hashlib
 import json
 import os
-import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from ccassg.graph import Graph
+from ccassg.graph import Array, Graph
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.io.store import release
 from ccassg.model.encoder import Encoder
 from ccassg.training.batches import RunningMoments
 from ccassg.training.settings import History, Settings
 
-CHECKSUM_BYTES = 2**24
+DIGEST_BYTES, PIECE_BYTES = 32, 2**24
 
 
 @dataclass(frozen=True)
@@ -73,16 +74,16 @@ def save(path: Path, fingerprint: str, state: State) -> None:
     """Write the state after the last recorded step; the checkpoint before it stays as `previous`."""
     tensors = state.tensors()
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = to_bytes(tensors, {"fingerprint": fingerprint, "sha256": _digest(tensors)})
+    content = to_bytes(tensors, {"fingerprint": fingerprint, "digest": _digest(tensors)})
     if path.exists():
         os.replace(path, previous(path))
     write_bytes_atomic(path, content)
 
 
-def resume(path: Path, fingerprint: str, state: State) -> bool:
+def resume(path: Path, fingerprint: str, state: State, n_steps: int) -> bool:
     """Restore the newest whole checkpoint of this run at ``path``; False if there is none.
 
-    A damaged file is passed over for the previous one; a checkpoint of another run is refused.
+    A damaged file is passed over for the previous one; a checkpoint of another run, or of more steps than asked for, is refused.
     """
     for candidate in (path, previous(path)):
         if not candidate.exists():
@@ -97,6 +98,11 @@ def resume(path: Path, fingerprint: str, state: State) -> bool:
             raise ValueError(
                 f"{candidate} belongs to another run (other settings or another graph); delete it or choose another path"
             )
+        if (n_done := len(tensors["history.loss"])) > n_steps:
+            raise ValueError(
+                f"{candidate} holds {n_done} steps and n_steps is {n_steps}; raise n_steps to at least {n_done}, or delete the "
+                f"file to start anew"
+            )
         state.restore(tensors)
         return True
     return False
@@ -105,28 +111,47 @@ def resume(path: Path, fingerprint: str, state: State) -> bool:
 def fingerprint_of(settings: Settings, graph: Graph, encoder: Encoder) -> str:
     """Hash all that the course of a run depends on; a checkpoint of another run is not resumed."""
     known = asdict(settings) | {
-        "augmentations": [getattr(f, "__qualname__", repr(f)) for f in settings.augmentations],
+        "augmentations": [_name_of(function) for function in settings.augmentations],
         "n_steps": None,  # a longer run continues a shorter one
-        "graph": [graph.n_nodes, graph.n_edges, graph.n_features, checksum(graph)],
+        "graph": [graph.directed, graph.n_features, digest_of(_arrays(graph))],
         "dims": encoder.dims,
         "propagate": encoder.propagate,
     }
     del known["stop_when_flat"]  # where a run ends, not how it goes
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    return hashlib.blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
-def checksum(graph: Graph) -> int:
-    """Sum up structure, weights and features, so that nothing is continued on a graph that was edited."""
+def digest_of(arrays: Mapping[str, Array]) -> str:
+    """Hash named arrays, each with its type and shape; a piece at a time, for they may lie in a store."""
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for start in range(0, len(content), PIECE_BYTES):
+            digest.update(content[start : start + PIECE_BYTES].data)
+            release(array)
+    return digest.hexdigest()
+
+
+def _arrays(graph: Graph) -> dict[str, Array]:
+    """Return all arrays of a graph that training reads, so that nothing is continued on one that was edited."""
     features: Any = graph.features
-    parts = [graph.indptr, graph.indices] + ([] if graph.weights is None else [graph.weights])
-    parts += [features.data, features.indices] if hasattr(features, "indices") else [features]
-    total = 0
-    for part in parts:
-        content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
-        for start in range(0, len(content), CHECKSUM_BYTES):
-            total = zlib.crc32(content[start : start + CHECKSUM_BYTES].data, total)
-            release(part)
-    return total
+    arrays = {"indptr": graph.indptr, "indices": graph.indices, "weights": graph.weights}
+    if sp.issparse(features):
+        arrays |= {f"features.{part}": getattr(features, part) for part in ("indptr", "indices", "data")}
+    else:
+        arrays["features"] = features
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _name_of(function: Any) -> list[str]:
+    """Name a function by where it is and what it does; what it was bound to cannot be told from one process to another."""
+    code = getattr(function, "__code__", None)
+    does = [] if code is None else [code.co_code.hex(), *code.co_names]
+    # Functions within it would show where they lie in memory.
+    does += [repr(value) for value in getattr(code, "co_consts", ()) if isinstance(value, (int, float, str, bytes))]
+    return [getattr(function, "__module__", ""), getattr(function, "__qualname__", type(function).__qualname__), *does]
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
@@ -137,13 +162,8 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError):
         return None
-    return (tensors, metadata) if metadata.get("sha256") == _digest(tensors) else None
+    return (tensors, metadata) if metadata.get("digest") == _digest(tensors) else None
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        digest.update(name.encode())
-        tensor = tensors[name].cpu().contiguous()
-        digest.update(tensor.view(torch.uint8).numpy().tobytes() if tensor.ndim else str(tensor.item()).encode())
-    return digest.hexdigest()
+    return digest_of({name: tensor.cpu().numpy() for name, tensor in tensors.items()})

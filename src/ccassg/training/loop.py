@@ -54,7 +54,7 @@ def train(
     saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
     fingerprint = "" if saved is None else checkpoint.fingerprint_of(settings, graph, encoder)  # reads the whole graph
     if saved is not None:
-        checkpoint.resume(saved, fingerprint, state)
+        checkpoint.resume(saved, fingerprint, state, settings.n_steps)
     if ranks is not None:
         # What the first process has may come from a checkpoint that only that one can read.
         state.restore(ranks.broadcast(state.tensors()))

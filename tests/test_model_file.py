@@ -169,6 +169,7 @@ def test_parts_of_another_kind(folder: Path, ours: Path, place: str, value: Any)
         ("names", ["a", "b"], "there must be 6 feature names, one per feature, got 2"),
         ("names", [1] * 6, "must be a list of text"),
         ("names", "abcdef", "must be a list of text"),
+        ("names", ["a", "b", "c", "d", "e", "\ud800"], "must be a list of text"),
         ("scaling", {"means": [0] * 6, "deviations": [1] * 5}, "must hold 6 deviations, one per feature, got 5"),
         ("scaling", {"means": [float("nan")] * 6, "deviations": [1] * 6}, "must hold finite numbers, got 'nan'"),
         ("scaling", {"means": [0] * 6, "deviations": [-1] * 6}, "must hold no negative deviation"),

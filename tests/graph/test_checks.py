@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from ccassg.graph.checks import check_features, check_ids, mapped, require_finite
+from ccassg.graph.checks import check_features, check_ids, mapped, require_finite, shown
 
 ROWS = [[1, 0, 2], [0, 0, 3]]
 
@@ -145,3 +145,20 @@ def test_what_lies_in_a_file_is_known_through_views(tmp_path):
     assert np.shares_memory(mapped(sparse), file)
     assert mapped(np.array(file)) is None
     assert mapped(sp.csr_array(np.eye(2))) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("cora", "'cora'"),
+        ("x" * 10**6, "'" + "x" * 27 + "..." + "x" * 28 + "'"),
+        (10**5000, "a value of type int"),
+        (list(range(10**5)), "[0, 1, 2, 3, 4, 5, ...]"),
+        (np.zeros((3, 3)), "array([[0., 0., 0.], ...., 0.], [0., 0., 0.]])"),
+        ("a\nb", "'a\\nb'"),
+        (None, "None"),
+    ],
+    ids=["text", "long", "digits", "list", "array", "lines", "none"],
+)
+def test_any_value_is_shown_in_one_short_line(value, text):
+    assert shown(value) == text

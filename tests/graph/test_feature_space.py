@@ -51,6 +51,18 @@ def test_columns_are_brought_to_the_order_of_training(make) -> None:
     assert np.array_equal(found.toarray() if sp.issparse(found) else found, expected)
 
 
+def test_names_that_a_file_claims_cost_no_more_than_they_are_long(bounded) -> None:
+    bounded()
+    for names in (("=" * 200_000,), ("cat#999999999",), ("a" + "=#" * 100_000,)):
+        space = FeatureSpace.from_dict({"n_features": 1, "names": list(names), "scaling": None, "edges": None})
+        assert not space.structural
+        with pytest.raises(
+            ValueError, match=r"^the graph lacks 1 of the 1 features used in training, first '"
+        ) as raised:
+            space.fit_to(dataset())
+        assert len(str(raised.value)) < 300
+
+
 def test_a_known_scaling_follows_the_columns() -> None:
     order = [2, 0, 1]
     shuffled = Scaling(*(tuple(part[i] for i in order) for part in SCALING))

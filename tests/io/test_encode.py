@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from ccassg.io.encode import encode_columns
+from ccassg.io.encode import columns_of, encode_columns
 from ccassg.io.features import read_nodes
 from ccassg.io.tables import FrameTable
 
@@ -111,6 +111,30 @@ def test_new_nodes_get_the_same_columns():
     del new["age"]
     with pytest.raises(ValueError, match="lacks 1 of the 10 features used in training, first 'age'"):
         encode(new, like=names)
+
+
+@pytest.mark.parametrize(
+    ("like", "sentence"),
+    [
+        (("cat#999999999",), "^nodes, column 'cat': 'cat#999999999' of the model is no hashed text that a table gave; fit it"),
+        (("cat#0", "cat#2"), "'cat#0' of the model is no hashed text"),
+        (("cat#x",), "'cat#x' of the model is no hashed text"),
+        (("=" * 200_000,), "^nodes lacks 1 of the 1 features used in training, first '====.*; give the new nodes"),
+        (("cat" + "=" * 200_000,), None),
+        (("cat=" + "#=" * 100_000, "m" + "=" * 200_000), "^nodes lacks 1 of the 2 features"),
+    ],
+)  # fmt: skip
+def test_names_that_a_file_claims_cost_no_more_than_they_are_long(like, sentence, bounded):
+    """Each of them would have taken gigabytes, or for ever, to take apart."""
+    table = {"cat": ["a", "b"], "n": [1, 2]}
+    bounded()
+    assert columns_of(like, ["cat", "x"]) == ([] if like[0][0] == "=" else ["cat"])
+    if sentence is None:
+        assert encode(table | {"n": ["c", "d"]}, like=like)[0].shape == (2, 1)
+    else:
+        with pytest.raises(ValueError, match=sentence) as raised:
+            encode(table, like=like)
+        assert len(str(raised.value)) < 300
 
 
 def test_columns_of_very_different_size_are_named(tmp_path):

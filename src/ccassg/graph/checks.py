@@ -12,6 +12,9 @@ import scipy.sparse as sp
 Array: TypeAlias = npt.NDArray[Any]
 Features: TypeAlias = Array | sp.csr_array
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+
 
 def check_features(features: Any, n_nodes: int | None = None) -> Features:
     """Return features as finite 32-bit floats, dense (C order) or CSR, one row per node; ValueError otherwise."""
@@ -96,7 +99,7 @@ def check_callable(name: str, value: Any) -> None:
 def shown(value: Any) -> str:
     """Return a value for a message: short, in one line, whatever it is."""
     try:
-        return " ".join(reprlib.repr(value).split())
+        return " ".join(_SHORT.repr(value).split())
     except (
         Exception
     ):  # a whole number of thousands of digits has no text; and what a class of the user does is its own affair

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph.checks import Array, Features, mapped
+from ccassg.graph.checks import Array, Features, mapped, shown
 from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
 from ccassg.graph.scaling import Scaling, check_scaling, scale_columns, unscale_columns
@@ -94,7 +94,7 @@ class FeatureSpace:
         if type(n_features) is not int or n_features < 0:
             raise ValueError(f"n_features must be a count, got {str(n_features)[:40]!r}")
         if names is not None:
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            if not isinstance(names, list) or not all(map(_is_text, names)):
                 raise ValueError("feature names must be a list of text")
             if len(names) != n_features:
                 raise ValueError(f"there must be {n_features:,} feature names, one per feature, got {len(names):,}")
@@ -115,13 +115,13 @@ class FeatureSpace:
             i = next((i for i, pair in enumerate(zip(wanted, found, strict=False)) if pair[0] != pair[1]), None)
             how = f"{len(found)} instead of {len(wanted)}"
             if i is not None:
-                how = f"column {i + 1} is {found[i]!r}, not {wanted[i]!r}"
+                how = f"column {i + 1} is {shown(found[i])}, not {shown(wanted[i])}"
             raise ValueError(
                 f"the features of the graph are not those of the model: {how}; convert a table with the model's columns"
             )
         place = {name: i for i, name in enumerate(found)}
         place |= {name: len(found) for name in wanted if name not in place and _has_categories_of(name, found)}
-        lacking = [repr(name) for name in wanted if name not in place]
+        lacking = [shown(name) for name in wanted if name not in place]
         if lacking:
             rest = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
             raise ValueError(
@@ -166,10 +166,18 @@ def edge_fingerprint(graph: Graph) -> str:
     return digest.hexdigest()
 
 
+def _is_text(name: Any) -> bool:
+    """Whether a value from JSON is text, without halves of pairs of escapes, which no terminal or file takes."""
+    try:
+        return isinstance(name, str) and name.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
 def _has_categories_of(name: str, found: tuple[str, ...]) -> bool:
     """Whether columns were made of the same table column as ``colour=red``, though of other values of it."""
-    stems = tuple(name[: i + 1] for i, mark in enumerate(name) if mark == "=")
-    return bool(stems) and any(other.startswith(stems) for other in found)
+    column, mark, _ = name.partition("=")  # what shares a later mark shares the first
+    return bool(mark) and any(other.startswith(column + mark) for other in found)
 
 
 def _with_zeros(features: Any) -> Any:

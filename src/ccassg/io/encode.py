@@ -5,6 +5,7 @@ A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a c
 match the first one's, column by column: what a trained encoder needs to see new nodes.
 """
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ def encode_columns(
     numeric: list[Array] = []
     sizes: dict[str, float] = {}
     categories: dict[str, int] = {}
-    stems = _by_stem(like or ())
+    stems = _by_stem(like or (), columns)
     for name in columns:
         column = data[name]
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -109,7 +110,7 @@ def distinct_values(
 
 def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
     """Return the table columns that features of these names come from; ValueError is left to the encoding."""
-    wanted = set(like) | set(_by_stem(like)) | {name.rpartition("[")[0] for name in like}
+    wanted = set(like) | set(_by_stem(like, available)) | {name.rpartition("[")[0] for name in like}
     return [name for name in available if name in wanted]
 
 
@@ -129,7 +130,13 @@ def _strings(
     table: Table, name: str, column: pa.ChunkedArray, text: str, text_dim: int, wanted: list[str] | None
 ) -> tuple[sp.csr_array, list[str]]:
     if wanted and wanted[0].startswith(f"{name}#"):
-        return _hash(name, column, 1 + max(int(w.rpartition("#")[2]) for w in wanted))
+        numbers = {int(end) for end in (w[len(name) + 1 :] for w in wanted) if re.fullmatch(r"\d{1,9}", end, re.ASCII)}
+        # All of them are in the names: what a file claims beside is not believed.
+        if numbers != set(range(len(numbers))) or not numbers:
+            raise ValueError(
+                f"{table}, column {name!r}: {shown(wanted[0])} of the model is no hashed text that a table gave; fit it again"
+            )
+        return _hash(name, column, len(numbers))
     explicit = pa.types.is_dictionary(column.type) and isinstance(table, FrameTable)
     values, codes = distinct_values(column, ("",))
     if wanted:
@@ -252,11 +259,13 @@ def _assemble(blocks: list[Any]) -> Features:
     return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks])
 
 
-def _by_stem(like: Sequence[str]) -> dict[str, list[str]]:
-    """Return the names of features made from categories or text, under every column name they may come from."""
+def _by_stem(like: Sequence[str], columns: Collection[str]) -> dict[str, list[str]]:
+    """Return the names of features made from categories or text, under every one of the columns that they may come from."""
     stems: dict[str, list[str]] = {}
+    known = set(columns)
+    lengths = sorted({len(name) for name in known})
     for name in like:
-        for i, mark in enumerate(name):
-            if mark in "=#":
-                stems.setdefault(name[:i], []).append(name)
+        for length in lengths:
+            if name[length : length + 1] in ("=", "#") and name[:length] in known:
+                stems.setdefault(name[:length], []).append(name)
     return stems

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -230,3 +231,54 @@ def test_torchrun_restarts_from_the_checkpoint(tmp_path):
     losses = [float(x) for x in (tmp_path / "loss.txt").read_text().split()]
     alone = train(ENCODERS["two layers"](), graph_of(""), settings(n_steps=8))["loss"]
     np.testing.assert_allclose(losses, alone, rtol=1e-4)
+
+
+# Kills a rank of four once training has a checkpoint; the rank is the first argument, the signal the second.
+FIT = """
+import os, signal, sys, threading, time
+from pathlib import Path
+folder = Path(sys.argv[3])
+def watch():
+    while not (folder / "m" / "checkpoint.safetensors").exists():
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(os.getpid(), int(sys.argv[2]))
+if os.environ["RANK"] == sys.argv[1]:
+    threading.Thread(target=watch, daemon=True).start()
+from ccassg.cli import main
+main(["fit", "cora", "-o", str(folder / "m"), "--checkpoint-every", "1",
+      *(f"--set={x}" for x in ("n_steps=100000", "encoder=gcn", "hidden_dim=8", "embedding_dim=4"))])
+"""
+
+
+@pytest.mark.parametrize(
+    ("rank", "number", "said"),
+    [
+        (2, signal.SIGKILL, "rank 2 of 3 ended or stopped answering"),
+        (0, signal.SIGKILL, "rank 0 of 3 ended or stopped answering"),
+        (1, signal.SIGSEGV, "rank 1 of 3 ended or stopped answering"),
+        (1, signal.SIGTERM, "rank 1 of 3 was told to end"),
+    ],
+)
+def test_the_last_words_name_the_rank_that_died_and_the_checkpoint(rank, number, said, tmp_path):
+    (tmp_path / "run.py").write_text(FIT)
+    command = ["-m", "torch.distributed.run", "--nproc-per-node", "3", "--standalone", "--redirects", "3"]
+    command += [
+        "--log-dir",
+        str(tmp_path / "logs"),
+        str(tmp_path / "run.py"),
+        str(rank),
+        str(int(number)),
+        str(tmp_path),
+    ]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=200, env=environment)
+    assert done.returncode != 0
+    errors = {path.parent.name: path.read_text() for path in (tmp_path / "logs").rglob("stderr.log")}
+    assert sorted(errors) == ["0", "1", "2"]
+    for speaker, error in errors.items():
+        if speaker != str(rank) or number == signal.SIGTERM:
+            last = error.strip().splitlines()[-1]
+            assert last.startswith(f"Error: {said} (noticed by rank {speaker} of 3: "), errors
+            assert f"the same command continues from {tmp_path}/m/checkpoint.safetensors, and torchrun" in last
+            assert "Traceback" not in error

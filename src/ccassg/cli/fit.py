@@ -66,7 +66,7 @@ def fit(
     checkpoint = output / "checkpoint.safetensors"
     resumable = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every} if model.resumable else {}
     with _says_how_to_resume(checkpoint):
-        with distributed.session(device), steps("training") as advance:
+        with distributed.session(device, checkpoint), steps("training") as advance:
             model.fit(
                 data,
                 on_step=lambda step, losses, total: advance(step, total, f"loss {losses['loss']:.2f}"),

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +23,8 @@ from torch import Tensor
 # A rank that does not answer for this long is lost. Before the first step ranks may be busy reading much longer.
 STEP_TIMEOUT = timedelta(seconds=50)
 SETUP_TIMEOUT = timedelta(minutes=30)
+# Who is alive answers a roll call within a moment, whatever it computes; for those who do not, nobody waits longer than this.
+ASK_SECONDS, LEAST_SECONDS, MOST_SECONDS = 0.2, 1.0, 5.0
 # Adds a tensor up over all shards, in place, and returns it.
 Total = Callable[[Tensor], Tensor]
 
@@ -43,8 +49,11 @@ def is_first_here() -> bool:
 
 
 @contextlib.contextmanager
-def session(device: str = "cpu") -> Iterator[bool]:
-    """Join the processes that torchrun started with this one; in a plain process, nothing. Yields whether it `speaks`."""
+def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[bool]:
+    """Join the processes that torchrun started with this one; in a plain process, nothing. Yields whether it `speaks`.
+
+    Where one of them is lost, or told to end, every other says which, and names the checkpoint to go on from.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield True
         return
@@ -61,9 +70,14 @@ def session(device: str = "cpu") -> Iterator[bool]:
         store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
         backend = "nccl" if cuda else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SETUP_TIMEOUT)
+    global _roll
+    _roll = _Roll(store, rank, size, checkpoint)
     try:
-        yield speaks()
+        with _told_to_end(_roll):
+            yield speaks()
     finally:
+        _roll.close()
+        _roll = None
         dist.destroy_process_group()
 
 
@@ -137,13 +151,98 @@ class HaloExchange:
         return self.spread(amounts)
 
 
+class _Roll:
+    """Who is still there, asked when a process is lost.
+
+    Every process answers from a thread of its own: its training may be waiting for the lost one.
+    """
+
+    def __init__(self, store: Any, rank: int, size: int, checkpoint: Path | None) -> None:
+        self.rank, self.size, self.checkpoint = rank, size, checkpoint
+        self.called = False
+        self._store = store.clone() if hasattr(store, "clone") else store
+        self._store.set_timeout(timedelta(seconds=MOST_SECONDS))
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._answer, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._over.set()
+        self._thread.join(MOST_SECONDS)
+
+    def call(self, *, told: bool = False) -> str:
+        """Return who was lost, in words; ``told`` says that this process was told to end."""
+        self.called = True
+        start = time.monotonic()
+        try:
+            if told:
+                self._store.compare_set("told", "", str(self.rank))
+            self._store.set("lost", "")
+            self._store.set(f"here {self.rank}", "")
+            while missing := [r for r in range(self.size) if not self._store.check([f"here {r}"])]:
+                passed = time.monotonic() - start
+                if passed > (LEAST_SECONDS if len(missing) == 1 else MOST_SECONDS):
+                    break
+                time.sleep(ASK_SECONDS)
+            if not missing and self._store.check(["told"]):
+                return f"rank {self._store.get('told').decode()} of {self.size} was told to end"
+        except RuntimeError:
+            # The store went with who kept it: the first process, unless torchrun did.
+            missing = [] if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" else [0]
+        if not missing:
+            return "a process of this run ended or stopped answering"
+        return (
+            f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))} of {self.size} ended or stopped answering"
+        )
+
+    def _answer(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            while not self._over.wait(ASK_SECONDS):
+                if self._store.check(["lost"]):
+                    self._store.set(f"here {self.rank}", "")
+                    return
+
+
+_roll: _Roll | None = None
+
+
+@contextlib.contextmanager
+def _told_to_end(roll: _Roll) -> Iterator[None]:
+    """Let SIGTERM end the process with a sentence: torchrun sends it to all that are left when it has lost one."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def tell(number: int, frame: Any) -> None:
+        if not roll.called:  # else its last words are on their way
+            raise _lost(f"by rank {roll.rank} of {roll.size}", "SIGTERM", told=True)
+
+    signal.signal(signal.SIGTERM, tell)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def _lost_ranks(noticed: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise LostRankError(
-            f"a process of this run ended or stopped answering (noticed {noticed}: {reason}); the same command "
-            f"continues from the last checkpoint, and torchrun --max-restarts does so by itself"
-        ) from error
+        raise _lost(noticed, reason) from error
+
+
+def _lost(noticed: str, reason: str, *, told: bool = False) -> LostRankError:
+    """Return the error that says who was lost, and how to go on."""
+    who = "a process of this run ended or stopped answering" if _roll is None else _roll.call(told=told)
+    path = None if _roll is None else _roll.checkpoint
+    saved = "the last checkpoint, if there is one" if path is None else str(path)
+    if path is not None and not path.exists():
+        saved = f"the start, as {path} was not written yet"
+    return LostRankError(
+        f"{who} (noticed {noticed}: {reason}); the same command continues from {saved}, and torchrun --max-restarts does so "
+        f"by itself"
+    )

@@ -251,18 +251,18 @@ main(["fit", "cora", "-o", str(folder / "m"), "--checkpoint-every", "1",
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rank", "number", "said"),
+    ("size", "rank", "number", "said"),
     [
-        (2, signal.SIGKILL, "rank 2 of 3 ended or stopped answering"),
-        (0, signal.SIGKILL, "rank 0 of 3 ended or stopped answering"),
-        (1, signal.SIGSEGV, "rank 1 of 3 ended or stopped answering"),
-        (1, signal.SIGTERM, "rank 1 of 3 was told to end"),
+        (3, 2, signal.SIGKILL, "rank 2 of 3 ended or stopped answering"),
+        (2, 0, signal.SIGKILL, "rank 0 of 2 ended or stopped answering"),
+        (2, 1, signal.SIGTERM, "rank 1 of 2 was told to end"),
     ],
 )
-def test_the_last_words_name_the_rank_that_died_and_the_checkpoint(rank, number, said, tmp_path):
+def test_the_last_words_name_the_rank_that_died_and_the_checkpoint(size, rank, number, said, tmp_path):
     (tmp_path / "run.py").write_text(FIT)
-    command = ["-m", "torch.distributed.run", "--nproc-per-node", "3", "--standalone", "--redirects", "3"]
+    command = ["-m", "torch.distributed.run", "--nproc-per-node", str(size), "--standalone", "--redirects", "3"]
     command += [
         "--log-dir",
         str(tmp_path / "logs"),
@@ -275,10 +275,10 @@ def test_the_last_words_name_the_rank_that_died_and_the_checkpoint(rank, number,
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=200, env=environment)
     assert done.returncode != 0
     errors = {path.parent.name: path.read_text() for path in (tmp_path / "logs").rglob("stderr.log")}
-    assert sorted(errors) == ["0", "1", "2"]
+    assert sorted(errors) == [str(each) for each in range(size)]
     for speaker, error in errors.items():
         if speaker != str(rank) or number == signal.SIGTERM:
             last = error.strip().splitlines()[-1]
-            assert last.startswith(f"Error: {said} (noticed by rank {speaker} of 3: "), errors
+            assert last.startswith(f"Error: {said} (noticed by rank {speaker} of {size}: "), errors
             assert f"the same command continues from {tmp_path}/m/checkpoint.safetensors, and torchrun" in last
             assert "Traceback" not in error

@@ -1,6 +1,7 @@
 """CCASSG: the method as a scikit-learn estimator, with presets, saving and loading."""
 
 import itertools
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from torch import Tensor
 from ccassg import memory, parameters
 from ccassg.defaults import canonical, choice
 from ccassg.graph import Dataset, FeatureSpace, Graph
-from ccassg.graph.checks import check_callable, check_count
+from ccassg.graph.checks import check_callable, check_count, shown
+from ccassg.graph.device import device_of
 from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
@@ -152,9 +154,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
 
         ``"cora-fast"`` and so on name the quickest variant that keeps the accuracy (see ``loss_nodes``).
         """
-        base, _, variant = name.partition("-")
+        base, _, variant = name.partition("-") if isinstance(name, str) else ("", "", "")
         if base not in PRESETS or variant not in ("", "fast"):
-            raise ValueError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}, each also as NAME-fast")
+            raise ValueError(
+                f"there is no preset {shown(name)}; there are {', '.join(PRESETS)}, each also as NAME-fast"
+            )
         return cls(**(PRESETS[base] | (FAST[base] if variant else {}) | changes))
 
     def fit(
@@ -211,7 +215,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         memory.require(_bytes_of_training(dims, settings, graph.n_nodes), self._described(graph))
         make = gcn if chosen["encoder"] == "gcn" else mlp
         encoder = make(dims, seed=self.seed_)
-        return settings, encoder.to(parameters.device_of(self.device))
+        return settings, encoder.to(device_of(self.device))
 
     def _choose(self, graph: Graph) -> dict[str, Any]:
         """Return the value of every setting on a graph; ValueError where there is no choice."""
@@ -230,7 +234,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         widths = canonical.widths_of(graph, None if choice.is_auto(self.embedding_dim) else int(self.embedding_dim))
         # The directions of all sets, and the rotation of the widest with what finds it.
         memory.require(4 * graph.n_features * sum(widths) + 24 * max(widths) ** 2, self._described(graph))
-        encoder, worth = canonical.fit(graph, widths, seed=self.seed_, device=parameters.device_of(self.device))
+        encoder, worth = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
         if graph.n_edges:
             own, looking = worth.weights
             found = f"neighbours correlate by {worth.neighbours:.2f} along the best direction, on edges held out"
@@ -261,7 +265,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         """Read what ``save`` wrote; it gives the same embeddings bit for bit."""
         model = super().load(folder)
         model.device = device
-        model.encoder_.to(parameters.device_of(device))
+        model.encoder_.to(device_of(device))
         return model
 
     @property
@@ -275,9 +279,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     def _input(self, X: Any, *, reset: bool) -> Graph:
         if not _is_matrix(X):
             return super()._input(X, reset=reset)
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2 if reset else 1
-        )
+        least: Any = {"accept_sparse": "csr", "dtype": np.float32, "ensure_min_samples": 2 if reset else 1}
+        try:
+            X = validate_data(self, X, reset=reset, **least)
+        except ValueError as error:  # scikit-learn's sentences take several lines
+            raise ValueError(textwrap.shorten(str(error), 300, placeholder=" ...")) from None
         n, n_features = X.shape
         if reset:
             names = tuple(getattr(self, "feature_names_in_", ()))

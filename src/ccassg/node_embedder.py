@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ccassg.graph import Dataset, as_graph
+from ccassg.graph.checks import shown
 
 
 class NodeEmbedder(TransformerMixin, BaseEstimator):
@@ -57,6 +58,12 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
         y
             Ignored.
         """
+        if (
+            isinstance(self.estimator, type)
+            or not hasattr(self.estimator, "fit")
+            or not hasattr(self.estimator, "transform")
+        ):
+            raise TypeError(f"estimator must have fit and transform, got {shown(self.estimator)}")
         graph = as_graph(self.graph)
         _node_numbers(X, graph.n_nodes)
         # A dataset goes on as it is: its names of the features are for the estimator to keep.

@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.utils import check_random_state
 
-from ccassg.graph.checks import check_count, shown
+from ccassg.graph.checks import MAX_NUMBER, check_count, check_number, shown
 from ccassg.model.loss import Objective
 from ccassg.training.settings import Settings
 
@@ -24,9 +23,8 @@ COUNTS: dict[str, tuple[int, int]] = {
 }
 # Endings of those that decide how much memory is needed.
 SIZES = ("_dim", "_layers", "_terms", "_heads", "_walks", "_length", "_nodes")
-# Numbers that are not negative and finite in 32 bits; and those from 0 to 1. Names that end in _rate are probabilities below 1,
+# Numbers that are not negative; and those from 0 to 1. Names that end in _rate are probabilities below 1,
 # one or two.
-MAX_NUMBER = float(np.finfo(np.float32).max)
 NUMBERS = ("learning_rate", "weight_decay", "decorrelation", "invariance", "variance", "covariance", "threshold")
 SHARES = ("momentum", "alpha", "shrinkage")
 FLAGS = ("early_stopping", "drop_both_directions", "add_features")
@@ -38,22 +36,21 @@ OPTIONAL = ("patience", "loss_nodes", "batch_nodes", "subgraph_nodes", "max_neig
 def check(values: dict[str, Any]) -> None:
     """Refuse impossible values, each by its name; what has no entry above is checked where it is used."""
     for name, value in values.items():
-        is_number = isinstance(value, (int, float, np.number))
+        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         if value is None and name in OPTIONAL:
             continue
         if name in COUNTS or name.endswith("_dim"):
             check_count(name, value, *COUNTS.get(name, (1, MAX_DIM)))
         elif name in NUMBERS:
-            if not is_number or not 0 <= value <= MAX_NUMBER:
-                raise ValueError(f"{name} must be a finite number, at least 0, got {shown(value)}")
+            check_number(name, value)
         elif name in SHARES:
             if not is_number or not 0 <= value <= 1:
                 raise ValueError(f"{name} must be a number from 0 to 1, got {shown(value)}")
         elif name.endswith("_rate"):
             rates(name, value)
         elif name == "temperature" and (not is_number or not 0 < value <= MAX_NUMBER):
-            raise ValueError(f"{name} must be positive, and finite in 32 bits, got {shown(value)}")
-        elif name in FLAGS and not (isinstance(value, (bool, np.bool_)) or (is_number and value in (0, 1))):
+            raise ValueError(f"{name} must be positive and finite, got {shown(value)}")
+        elif name in FLAGS and not (isinstance(value, (bool, np.bool_, int)) and value in (0, 1)):
             raise ValueError(f"{name} must be True or False, got {shown(value)}")
         elif name in CHOICES and not (isinstance(value, str) and value in CHOICES[name]):
             *others, last = map(repr, CHOICES[name])
@@ -85,18 +82,12 @@ def seed_of(random_state: Any) -> int:
         if not 0 <= random_state < 2**63:
             raise ValueError(f"random_state must be from 0 to 2**63 - 1, got {shown(random_state)}")
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def device_of(name: Any) -> torch.device:
-    """Return a device by its name; ValueError for one that torch does not know or cannot reach."""
     try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, TypeError, AssertionError) as error:
-        why = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"device {shown(name)} cannot be used ({why}); cpu always can") from None
-    return device
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"random_state must be a whole number, a RandomState or None, got {shown(random_state)}"
+        ) from None
 
 
 def _check_augmentations(value: Any) -> None:

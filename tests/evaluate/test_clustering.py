@@ -102,7 +102,7 @@ class TestKnnScore:
 
     def test_errors(self):
         z, y = blobs()
-        with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+        with pytest.raises(ValueError, match="k must be an integer, at least 1, got 0"):
             knn_score(z, y, 0)
         with pytest.raises(ValueError, match="at least 2 labelled"):
             knn_score(z[:2], [0, -1])

@@ -120,7 +120,7 @@ def test_k_is_cut_and_arguments_checked():
         ((Z, 300, 1), r"in 0 \.\. 299, got 300"),
         ((Z, -1, 1), "got -1"),
         ((Z, 0.5, 1), "row numbers"),
-        ((Z, 0, 0), "k must be at least 1"),
+        ((Z, 0, 0), "k must be an integer, at least 1, got 0"),
         ((Z, 0, 1, "jaccard"), "metric must be"),
         ((Z[:1], 0, 1), "at least two rows"),
         ((np.full((3, 2), np.nan), 0, 1), "embeddings must be finite"),

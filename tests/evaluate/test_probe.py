@@ -350,8 +350,8 @@ class TestErrors:
             (np.full((6, 2), np.nan), [0] * 6, {}, "NaN or infinite values in 6 rows"),
             (np.full((6, 2), "a"), [0] * 6, {}, "must be numeric"),
             (np.ones((2, 6, 2)), [0] * 6, {"seeds": [1, 2, 3]}, "got 2 z, 1 splits, 3 seeds"),
-            (np.ones((6, 2)), [0] * 6, {"seeds": []}, "got 1 z, 1 splits, 0 seeds"),
-            (np.ones((6, 2)), [0] * 6, {"epochs": 0}, "epochs must be at least 1, got 0"),
+            (np.ones((6, 2)), [0] * 6, {"seeds": []}, "seeds is empty; give at least one"),
+            (np.ones((6, 2)), [0] * 6, {"epochs": 0}, "epochs must be an integer, at least 1, got 0"),
             (np.ones((6, 2)), [0] * 6, {"learning_rate": 0}, "learning_rate must be positive"),
             (np.ones((6, 2)), [0] * 6, {"solver": "sgd"}, "got 'sgd'"),
         ],
@@ -392,7 +392,7 @@ def test_of_several_decays_validation_takes_the_best_per_run():
         assert together.accuracies[run] == alone[best].accuracies[run]
         assert together.epochs[run] == alone[best].epochs[run]
     assert together.accuracies != alone[0].accuracies  # or the choice would show nothing
-    with pytest.raises(ValueError, match="weight_decay not negative"):
+    with pytest.raises(ValueError, match="weight_decay not empty"):
         linear_probe(z, y, splits, weight_decay=[])
 
 

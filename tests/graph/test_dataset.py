@@ -106,7 +106,7 @@ def test_fewer_nodes_than_classes_is_no_error():
         ({"label_rate": 0}, "label_rate must be in"),
         ({"label_rate": 1e-6}, "less than one node"),
         ({"label_rate": 0.5, "n_test": 2000}, "more than the 2,708 labelled"),
-        ({"label_rate": 0.1, "n_test": 0}, "n_test at least 1"),
+        ({"label_rate": 0.1, "n_test": 0}, "n_test must be an integer, at least 1, got 0"),
         ({"label_rate": 0.1, "kind": "random"}, "not both"),
         ({"kind": "fixed"}, "kind must be 'public' or 'random', got 'fixed'"),
     ],

@@ -99,11 +99,12 @@ def test_without_names_only_the_width_counts() -> None:
 
 def test_features_in_a_file_stay_as_they_are_or_are_refused(tmp_path) -> None:
     np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "wide.npy", np.hstack([X, X[:, :1]]))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="c")
 
     def stored(names: tuple[str, ...]) -> Dataset:
-        data = dataset()
-        return Dataset(dataclasses.replace(data.graph, features=mapped), feature_names=names)
+        kept = mapped if len(names) == 3 else np.load(tmp_path / "wide.npy", mmap_mode="c")
+        return Dataset(dataclasses.replace(dataset().graph, features=kept), feature_names=names)
 
     space = FeatureSpace.of(dataset())
     assert space.fit_to(stored(NAMES)).features is mapped

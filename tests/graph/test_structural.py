@@ -109,5 +109,5 @@ def test_odd_graphs_stay_finite(graph):
 
 def test_names_and_refusals():
     assert structural_names(7)[-2:] == ("eigenvector 1", "eigenvector 2")
-    with pytest.raises(ValueError, match="n_components must not be negative, got -1"):
+    with pytest.raises(ValueError, match="n_components must be an integer, at least 0, got -1"):
         structural_features(ccassg.as_graph(nx.path_graph(3)), -1)

@@ -5,6 +5,10 @@ from typing import Any
 import numpy as np
 
 from ccassg.graph import Array, Split
+from ccassg.graph.checks import check_count, shown
+
+# NumPy's generators, and scikit-learn's with them, take no more; and nobody waits for more runs.
+MAX_SEED, MAX_RUNS = 2**32 - 1, 10_000
 
 
 def check_embedding(z: Any, name: str = "z") -> Array:
@@ -64,6 +68,18 @@ def check_labels(y: Any, n_nodes: int) -> Array:
     if labels.max() < 0:
         raise ValueError("no node has a label (all are -1); nothing can be evaluated")
     return labels
+
+
+def check_seeds(seeds: Any) -> int | list[int]:
+    """Return one seed, or a list of them, at least one; whole numbers from 0."""
+    if isinstance(seeds, (int, np.integer)):
+        return check_count("seeds", seeds, 0, MAX_SEED)
+    if isinstance(seeds, range) and len(seeds[: MAX_RUNS + 1]) > MAX_RUNS:
+        raise ValueError(f"seeds must be at most {MAX_RUNS}, got {shown(seeds)}")
+    given = [check_count("seeds", seed, 0, MAX_SEED) for seed in seeds]
+    if not given:
+        raise ValueError("seeds is empty; give at least one")
+    return given
 
 
 def check_split(split: Split, labels: Array, name: str = "split") -> dict[str, Array]:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ccassg.evaluate.checks import check_embedding, check_labels
+from ccassg.evaluate.checks import check_embedding, check_labels, check_seeds
 from ccassg.evaluate.neighbours import nearest
 from ccassg.graph import Array
+from ccassg.graph.checks import check_count
 
 # Restarts per seed, of which k-means keeps the best by its own criterion.
 N_INIT = 3
@@ -64,9 +65,8 @@ def cluster_score(z: Any, y: npt.ArrayLike, *, seeds: int | Iterable[int] = rang
     known = labels >= 0
     true = labels[known]
     k = len(np.unique(true))
-    given = [int(seeds)] if isinstance(seeds, (int, np.integer)) else [int(seed) for seed in seeds]
-    if not given:
-        raise ValueError("seeds is empty; give at least one")
+    checked = check_seeds(seeds)
+    given = [checked] if isinstance(checked, int) else checked
     found = [KMeans(k, n_init=N_INIT, random_state=seed).fit(embedding).labels_[known] for seed in given]
     return ClusterResult(
         nmi=[float(normalized_mutual_info_score(true, clusters)) for clusters in found],
@@ -91,8 +91,7 @@ def knn_score(z: Any, y: npt.ArrayLike, k: int = 10) -> float:
     """
     embedding = check_embedding(z)
     labels = check_labels(y, len(embedding))
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+    check_count("k", k, 1)
     known = np.flatnonzero(labels >= 0)
     if len(known) < 2:
         raise ValueError("leaving one out needs at least 2 labelled nodes, got 1")

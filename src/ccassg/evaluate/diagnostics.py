@@ -11,6 +11,7 @@ import numpy as np
 from ccassg.evaluate.checks import check_embedding
 from ccassg.evaluate.neighbours import unit_rows
 from ccassg.graph import Array
+from ccassg.graph.checks import check_count
 
 # Rows of one block of a sum over all nodes.
 BLOCK_ROWS = 4096
@@ -70,6 +71,8 @@ def uniformity(z: Any, *, n_sample: int = 2048, seed: int = 0) -> float:
         Of that draw.
     """
     embedding = check_embedding(z)
+    check_count("seed", seed)
+    check_count("n_sample", n_sample)
     if len(embedding) < 2 or n_sample < 2:
         raise ValueError(
             f"uniformity needs pairs: at least 2 rows and n_sample >= 2, got {len(embedding)} and {n_sample}"

@@ -8,6 +8,7 @@ import numpy as np
 from ccassg.evaluate.checks import check_embedding
 from ccassg.evaluate.diagnostics import correlation, moments, row_blocks
 from ccassg.graph import Array
+from ccassg.graph.checks import check_number, shown
 
 
 def gaussian_information(views: Iterable[Any], *, beta: float = 0.5, ridge: float = 1e-3) -> dict[str, float]:
@@ -51,10 +52,10 @@ def gaussian_information(views: Iterable[Any], *, beta: float = 0.5, ridge: floa
         trace of the covariance behind H(Z_S | X); with two views it is half the invariance term ||Z_A - Z_B||_F^2 of the
         loss.
     """
-    if not 0 < beta <= 1:
-        raise ValueError(f"beta must be in (0, 1], got {beta}")
-    if not ridge > 0:
-        raise ValueError(f"ridge must be positive, got {ridge}")
+    if not 0 < check_number("beta", beta) <= 1:
+        raise ValueError(f"beta must be in (0, 1], got {shown(beta)}")
+    if not check_number("ridge", ridge) > 0:
+        raise ValueError(f"ridge must be positive, got {shown(ridge)}")
     pooled, within = _covariances(views)
     found = {"within_variance": float(np.trace(within))}
     for ending, variances in (("", np.linalg.eigvalsh), ("_diagonal", np.diag)):

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ccassg.evaluate.checks import check_embedding
 from ccassg.graph import Array
+from ccassg.graph.checks import check_count, shown
 
 # Queries and rows compared at once: 16 MB of similarities in single precision, whatever the number of nodes.
 BLOCK = (256, 16_384)
@@ -42,18 +43,17 @@ def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = 
     (array([3, 2]), array([1.        , 0.70710677], dtype=float32))
     """
     if metric not in ("cosine", "dot", "euclidean"):
-        raise ValueError(f"metric must be 'cosine', 'dot' or 'euclidean', got {metric!r}")
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+        raise ValueError(f"metric must be 'cosine', 'dot' or 'euclidean', got {shown(metric)}")
+    check_count("k", k, 1)
     rows = np.asarray(z, dtype=np.float32)
     if rows.ndim != 2 or len(rows) < 2:
         raise ValueError(f"z must hold at least two rows of an embedding, got shape {rows.shape}")
     check_embedding(rows)
     queries = np.atleast_1d(np.asarray(query_index))
     if queries.dtype.kind not in "iu" or queries.ndim != 1:
-        raise ValueError(f"query_index must be row numbers, got {query_index!r}")
+        raise ValueError(f"query_index must be row numbers, got {shown(query_index)}")
     if len(queries) and not (queries.min() >= 0 and queries.max() < len(rows)):
-        raise ValueError(f"query_index must be in 0 .. {len(rows) - 1}, got {query_index!r}")
+        raise ValueError(f"query_index must be in 0 .. {len(rows) - 1}, got {shown(query_index)}")
     order, scores = nearest(rows[queries], rows, k, metric, itself=queries)
     if metric == "euclidean":
         scores = np.sqrt(np.maximum(-scores, 0))

@@ -12,15 +12,19 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ccassg.evaluate import logistic, softmax
-from ccassg.evaluate.checks import check_embeddings, check_labels, check_split
+from ccassg.evaluate.checks import check_embeddings, check_labels, check_seeds, check_split
 from ccassg.evaluate.scores import ProbeResult, score
 from ccassg.graph import Dataset, Split
+from ccassg.graph.checks import check_count, check_number, shown
 from ccassg.graph.dataset import random_split
+from ccassg.graph.device import device_of
 
 Array: TypeAlias = npt.NDArray[Any]
 
 # Inverse regularisation strengths tried by the "logistic" solver, strongest first: ties go to the simpler model.
 C_GRID = tuple(float(10.0 ** (k / 2)) for k in range(-6, 7))
+# Nobody trains a linear layer longer.
+MAX_EPOCHS = 10**6
 # Training rows that are kept at hand while they are read twice per epoch: about the last-level cache of a laptop.
 CHUNK_BYTES = 16_000_000
 # Most rows scored at once, and most bytes of their logits.
@@ -114,7 +118,7 @@ def linear_probe(
             f"y has the class {highest:,} on {len(labels):,} nodes; number the classes without gaps, e.g. by "
             "numpy.unique(y, return_inverse=True)"
         )
-    seeds = int(seeds) if isinstance(seeds, (int, np.integer)) else list(seeds)
+    seeds = check_seeds(seeds)
     if splits is None:
         splits = _default_splits(
             data, labels, range(seeds, seeds + len(embeddings)) if isinstance(seeds, int) else seeds
@@ -131,17 +135,17 @@ def linear_probe(
         return _logistic(batch, labels)
     if solver != "adam":
         raise ValueError(f"solver must be 'adam' or 'logistic', got {solver!r}")
-    if epochs < 1:
-        raise ValueError(f"epochs must be at least 1, got {epochs}")
+    check_count("epochs", epochs, 1, MAX_EPOCHS)
     decays = list(weight_decay) if isinstance(weight_decay, Iterable) else [weight_decay]
-    if learning_rate <= 0 or not decays or min(decays) < 0:
+    decays = [check_number("weight_decay", decay) for decay in decays]
+    if check_number("learning_rate", learning_rate) == 0 or not decays:
         raise ValueError(
-            f"learning_rate must be positive and weight_decay not negative, got {learning_rate} and {weight_decay}"
+            f"learning_rate must be positive and weight_decay not empty, got {learning_rate} and {shown(weight_decay)}"
         )
     if choose not in ("validation", "last"):
         raise ValueError(f"choose must be 'validation' or 'last', got {choose!r}")
     settings = {"learning_rate": learning_rate, "epochs": epochs, "last_only": choose == "last"}
-    return _adam(batch, labels, torch.device(device), decays, settings)
+    return _adam(batch, labels, device_of(device), decays, settings)
 
 
 def _default_splits(data: Dataset | None, labels: Array, seeds: Sequence[int]) -> list[Any]:

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ccassg.evaluate.checks import MAX_RUNS, check_embedding
 from ccassg.evaluate.clustering import cluster_score, knn_score
 from ccassg.evaluate.diagnostics import diagnose
 from ccassg.evaluate.probe import linear_probe
 from ccassg.graph import Array, Dataset
+from ccassg.graph.checks import check_count
 
 # What is scored against labels in about a minute on one core: so many classes, nodes x classes x dimensions for probes and
 # k-means, and pairs of nodes x dimensions for neighbours.
@@ -22,6 +24,10 @@ def summarize(z: Array, y: Array | None = None, *, n_seeds: int = 5) -> dict[str
     too much only a part, as ``notes`` say. The probes, as of `probe_twice`, have ``n_seeds`` random splits. The result is ready
     for JSON.
     """
+    z = check_embedding(z)
+    check_count("n_seeds", n_seeds, 1, MAX_RUNS)
+    if y is not None:
+        y = np.asarray(y)
     result: dict[str, Any] = {"nodes": len(z), "dimensions": z.shape[1], "diagnostics": diagnose(z)}
     if y is None:
         return result
@@ -74,5 +80,6 @@ def scorable(z: Array, y: Array) -> Scorable:
 
 def probe_twice(z: Array, y: Array | Dataset, *, n_seeds: int = 5) -> dict[str, Any]:
     """Return the scores of the paper's probe and, under "logistic", of the convex one on the same splits, ready for JSON."""
+    check_count("n_seeds", n_seeds, 1, MAX_RUNS)
     convex = linear_probe(z, y, seeds=range(n_seeds), solver="logistic")
     return {**linear_probe(z, y, seeds=range(n_seeds)).as_dict(), "logistic": convex.as_dict()}

@@ -1,5 +1,6 @@
 """Check the parts of a graph: features and ids. ValueError otherwise, with the way out."""
 
+import math
 import reprlib
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ import scipy.sparse as sp
 Array: TypeAlias = npt.NDArray[Any]
 Features: TypeAlias = Array | sp.csr_array
 
+# Of settings: far beyond any use, and still a number for every library.
+MAX_NUMBER = 1e18
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 
@@ -88,6 +91,37 @@ def check_count(name: str, value: Any, least: int = 0, most: int | None = None) 
     if most is not None and value > most:
         raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
     return int(value)
+
+
+def check_number(name: str, value: Any, least: float = 0.0, most: float = MAX_NUMBER) -> float:
+    """Return a number within its limits; ValueError otherwise, for NaN and infinity too."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not least <= value < math.inf:
+        raise ValueError(f"{name} must be a finite number, at least {least:g}, got {shown(value)}")
+    if value > most:
+        raise ValueError(f"{name} must be at most {most:g}, got {shown(value)}")
+    return float(value)
+
+
+def check_kind(name: str, value: Any, kind: type, way_out: str) -> None:
+    """Refuse what is no object of a class of ours."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, got {shown(value)}; {way_out}")
+
+
+def check_nodes(name: str, nodes: Any, n: int) -> npt.NDArray[np.int64]:
+    """Return numbers of some of n nodes, or what a mask picks, as a flat array; ValueError otherwise."""
+    try:
+        numbers = np.asarray(nodes)
+    except (ValueError, TypeError):
+        numbers = np.asarray(None)
+    if numbers.shape == (n,) and numbers.dtype == bool:
+        return np.flatnonzero(numbers)
+    if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+        raise ValueError(f"{name} must be a list of node numbers, from 0, got {shown(nodes)}")
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < n):
+        wrong = numbers.min() if numbers.min() < 0 else numbers.max()
+        raise ValueError(f"{name} must be in 0 .. {n - 1}, the nodes of the graph, got {wrong}")
+    return numbers.astype(np.int64)
 
 
 def check_callable(name: str, value: Any) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph.checks import Array, check_features, check_ids, require_finite
+from ccassg import memory
+from ccassg.graph.checks import Array, check_count, check_features, check_ids, require_finite, shown
 from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
 
@@ -142,9 +143,7 @@ def _from_edge_index(
         if n_nodes is not None and n_nodes != n:
             raise ValueError(f"n_nodes is {n_nodes}, but features has {n} rows; they must agree")
     elif n_nodes is not None:
-        if not isinstance(n_nodes, (int, np.integer)) or n_nodes < 0:
-            raise ValueError(f"n_nodes must be a non-negative integer, got {n_nodes!r}")
-        n = int(n_nodes)
+        n = check_count("n_nodes", n_nodes)
     elif node_ids is not None:
         n = len(node_ids)
     else:
@@ -234,6 +233,7 @@ def _build(
     """Check the parts, merge, drop loops, symmetrise, and say so."""
     if n == 0:
         raise ValueError("the graph is empty (0 nodes); give at least one node")
+    memory.require(16 * n, f"a graph of {shown(n)} nodes")
     for end in (rows, cols):
         if end.size and (end.min() < 0 or end.max() >= n):
             bad = end[(end < 0) | (end >= n)][0]

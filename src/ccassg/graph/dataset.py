@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ccassg.graph.checks import Array
+from ccassg.graph.checks import Array, check_count, check_kind, shown
 from ccassg.graph.graph import Graph
 from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_names
@@ -117,6 +117,19 @@ class Dataset:
     card: Card | None = None
     public_split: Split | None = None
 
+    def __post_init__(self) -> None:
+        check_kind("graph", self.graph, Graph, "make one with ccassg.as_graph")
+        if self.y is not None:
+            object.__setattr__(self, "y", _check_classes(self.y, self.graph.n_nodes))
+        n_used = 0 if self.y is None else int(self.y.max(initial=-1)) + 1
+        object.__setattr__(self, "class_names", _check_names("class_names", self.class_names, n_used))
+        n_features = self.graph.n_features
+        object.__setattr__(
+            self, "feature_names", _check_names("feature_names", self.feature_names, n_features, n_features)
+        )
+        if self.scaling is not None:
+            check_kind("scaling", self.scaling, Scaling, "leave it out where features are not scaled")
+
     @property
     def ids(self) -> Array:
         """The user's names of the nodes, or 0 .. n - 1."""
@@ -174,16 +187,19 @@ class Dataset:
         """
         if self.y is None:
             raise ValueError("there are no labels to split by; give some when reading the graph")
+        check_count("seed", seed)
         if label_rate is not None:
             if kind is not None:
-                raise ValueError(f"give kind or label_rate, not both: got kind={kind!r} and label_rate={label_rate!r}")
+                raise ValueError(
+                    f"give kind or label_rate, not both: got kind={shown(kind)} and label_rate={shown(label_rate)}"
+                )
             return _label_rate_split(self.y, label_rate, n_val, n_test, seed)
         if kind is None:
             kind = "random" if self.public_split is None else "public"
         if kind == "random":
             return random_split(self.y, seed)
         if kind != "public":
-            raise ValueError(f"kind must be 'public' or 'random', got {kind!r}")
+            raise ValueError(f"kind must be 'public' or 'random', got {shown(kind)}")
         if self.public_split is None:
             raise ValueError(f"{self.name or 'this graph'} has no public split; use kind='random' with a seed")
         return self.public_split
@@ -191,6 +207,26 @@ class Dataset:
     def __repr__(self) -> str:
         name = "" if self.name is None else f"{self.name}: "
         return f"Dataset({name}{self.graph!r}, classes: {self.n_classes})"
+
+
+def _check_classes(y: Any, n_nodes: int) -> Array:
+    """Return classes of the nodes, (n,), -1 for those without one; what lies in a store stays there."""
+    classes = y if isinstance(y, np.ndarray) else np.asarray(y) if isinstance(y, (list, tuple)) else np.asarray(None)
+    if classes.shape != (n_nodes,) or classes.dtype.kind not in "iu" or classes.min(initial=0) < -1:
+        raise ValueError(
+            f"y must be an array of {n_nodes} whole numbers, the class of each node from 0, -1 for none; got {shown(y)}"
+        )
+    return classes
+
+
+def _check_names(name: str, names: Any, least: int, most: int | None = None) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if not isinstance(names, (tuple, list)) or not all(isinstance(text, str) for text in names):
+        raise TypeError(f"{name} must be a tuple of text, got {shown(names)}")
+    if len(names) < least or (most is not None and len(names) > most):
+        raise ValueError(f"{name} must hold {'at least ' if most is None else ''}{least} names, got {len(names)}")
+    return tuple(names)
 
 
 def random_split(y: npt.NDArray[Any], seed: int) -> Split:
@@ -201,10 +237,10 @@ def random_split(y: npt.NDArray[Any], seed: int) -> Split:
 
 
 def _label_rate_split(y: Indices, label_rate: Any, n_val: int, n_test: int, seed: int) -> Split:
-    if not 0 < label_rate < 1:
-        raise ValueError(f"label_rate must be in (0, 1), got {label_rate!r}; 1 % of the nodes is 0.01")
-    if n_val < 0 or n_test < 1:
-        raise ValueError(f"n_val must be at least 0 and n_test at least 1, got {n_val} and {n_test}")
+    if not isinstance(label_rate, (int, float, np.number)) or not 0 < label_rate < 1:
+        raise ValueError(f"label_rate must be in (0, 1), got {shown(label_rate)}; 1 % of the nodes is 0.01")
+    check_count("n_val", n_val, 0)
+    check_count("n_test", n_test, 1)
     labelled = np.flatnonzero(y >= 0)
     n_train = round(label_rate * len(y))
     if n_train < 1:

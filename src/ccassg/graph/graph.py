@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ccassg.graph.checks import Array, Features, check_features
+from ccassg.graph.checks import Array, Features, check_features, check_nodes, mapped, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,36 @@ class Graph:
     ids: Any = None
     directed: bool = False
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.indptr) - 1 if _is_flat(self.indptr, "iu") else -1
+        if n < 0 or not _is_flat(self.indices, "iu"):
+            raise TypeError("indptr and indices must be arrays of whole numbers; make a graph with ccassg.as_graph")
+        if self.indptr[0] != 0 or self.indptr[-1] != self.n_edges:
+            raise ValueError(
+                f"indptr must go from 0 to {self.n_edges}, the number of edges; make a graph with ccassg.as_graph"
+            )
+        # Those of a store are checked where it is opened.
+        if mapped(self.indices) is None and not _are_rows(self.indptr, self.indices, n):
+            raise ValueError(
+                f"indptr must not fall, and indices must be in 0 .. {n - 1}; make a graph with ccassg.as_graph"
+            )
+        if self.weights is not None and not (_is_flat(self.weights, "f") and len(self.weights) == self.n_edges):
+            raise ValueError(
+                f"weights must be an array of {self.n_edges} numbers, one per edge, got {shown(self.weights)}"
+            )
+        if self.ids is not None and np.shape(self.ids) != (n,):
+            raise ValueError(f"ids must be an array of {n} names, one per node, got {shown(self.ids)}")
+        features = self.features
+        if features is not None and not (
+            (sp.issparse(features) or isinstance(features, np.ndarray))
+            and features.ndim == 2
+            and features.shape[0] == n
+            and features.dtype.kind in "biuf"
+        ):
+            raise ValueError(
+                f"features must be a matrix of {n} rows, one per node; graph.with_features brings them to it"
+            )
 
     @property
     def n_nodes(self) -> int:
@@ -102,7 +132,7 @@ class Graph:
 
     def subgraph(self, nodes: npt.ArrayLike) -> Graph:
         """Return the graph of the given nodes, in the given order, and the edges among them."""
-        index = np.asarray(nodes)
+        index = check_nodes("nodes", nodes, self.n_nodes)
         adjacency = self.adjacency()[index][:, index]
         adjacency.sort_indices()
         return dataclasses.replace(
@@ -121,3 +151,12 @@ class Graph:
         direction = "directed" if self.directed else "undirected"
         weighted = "" if self.weights is None else ", weighted"
         return f"Graph(nodes: {self.n_nodes:,}, edges: {self.n_edges:,} ({direction}{weighted}), {kind})"
+
+
+def _is_flat(array: Any, kinds: str) -> bool:
+    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in kinds
+
+
+def _are_rows(indptr: Array, indices: Array, n: int) -> bool:
+    """Whether every row begins where the one before ends, and every index is a node."""
+    return bool((indptr[1:] >= indptr[:-1]).all()) and (not len(indices) or (indices.min() >= 0 and indices.max() < n))

@@ -3,7 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ccassg.graph.checks import Array
+from ccassg import memory
+from ccassg.graph.checks import Array, check_count, check_kind
 from ccassg.graph.graph import Graph
 
 LOCAL = ("degree", "log degree", "clustering", "core number", "pagerank")
@@ -43,15 +44,17 @@ def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> 
     >>> graph.with_features(ccassg.structural_features(graph, n_components=2))
     Graph(nodes: 4, edges: 6 (undirected), dense features: 7)
     """
-    if n_components < 0:
-        raise ValueError(f"n_components must not be negative, got {n_components}")
-    rng = np.random.default_rng(seed)
+    check_kind("graph", graph, Graph, "make one with ccassg.as_graph")
+    check_count("n_components", n_components)
+    rng = np.random.default_rng(check_count("seed", seed))
+    n_columns = len(LOCAL) + n_components
+    memory.require(8 * graph.n_nodes * n_columns, f"n_components={n_components} on {graph.n_nodes:,} nodes")
     a = graph.adjacency().astype(np.float64)
     if graph.directed:
         a = a.maximum(a.T).tocsr()
     pattern = sp.csr_array((np.ones(a.nnz), a.indices, a.indptr), shape=a.shape)
     degree = np.asarray(a.sum(axis=1)).ravel()
-    columns = np.zeros((graph.n_nodes, len(LOCAL) + n_components))
+    columns = np.zeros((graph.n_nodes, n_columns))
     columns[:, 0] = degree
     columns[:, 1] = np.log1p(degree)
     columns[:, 2] = _clustering(pattern, rng)

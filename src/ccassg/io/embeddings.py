@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from ccassg.graph import Array
+from ccassg.graph.checks import check_count
 from ccassg.io import tables
 from ccassg.io.embedding_formats import FORMATS
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, suffix_of
@@ -49,6 +50,7 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: in
     "bob",2,0.25
     """
     _, write = format_of(path)
+    check_count("block_bytes", block_bytes, 1, 2**40)
     matrix = z.detach().cpu().numpy() if hasattr(z, "detach") else z
     if not (isinstance(matrix, np.memmap) and matrix.dtype == np.float32):  # what lies in a file stays there
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)

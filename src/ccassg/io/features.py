@@ -38,9 +38,9 @@ def read_nodes(
     columns of numbers are, but never unasked if it is mostly zeros or looks like principal components; a sparse one stays.
     """
     if text not in ("refuse", "hash"):
-        raise ValueError(f"text must be 'refuse' or 'hash', got {text!r}")
+        raise ValueError(f"text must be 'refuse' or 'hash', got {tables.shown(text)}")
     if not isinstance(scale, bool | None):
-        raise ValueError(f"scale must be True, False or None, got {scale!r}")
+        raise ValueError(f"scale must be True, False or None, got {tables.shown(scale)}")
     if scale and like is not None:
         raise ValueError(
             "scale=True goes by the new nodes' own numbers; leave it out, the model knows those of training"

@@ -104,6 +104,8 @@ def read_graph(
     like = None if like is None else tuple(like)
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
+    if header is not None and not isinstance(header, bool):
+        raise ValueError(f"header must be True, False or None, got {tables.shown(header)}")
     reading = Reading(header, encoding)
     found = read_edges(edges, source=source, target=target, weight=weight, reading=reading)
     # The ids that edges name, and the edges as positions among them, shape (2, n_edges).

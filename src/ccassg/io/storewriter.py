@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array, Dataset, Features, Graph
+from ccassg.graph.checks import check_kind
 from ccassg.io.ids import id_array
 from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, is_store, manifest_hash
 
@@ -46,6 +47,7 @@ def write_store(
     """
     if isinstance(data, Graph):
         data = Dataset(data)
+    check_kind("data", data, Dataset, "give a Dataset, or a Graph of ccassg.as_graph")
     graph = data.graph
     with StoreWriter(path, overwrite=overwrite) as writer:
         n = graph.n_nodes

@@ -160,7 +160,7 @@ def is_string(kind: pa.DataType) -> bool:
 
 def shown(value: Any) -> str:
     """Return a value for a message, cut short."""
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ccassg.graph import Dataset
+from ccassg.graph.checks import check_kind, shown
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.report.data import ReportData, about_model
 
@@ -73,6 +74,12 @@ def write_report(
     With all that is known, where ``data`` is a dataset and ``model`` was fitted to its graph:
     ``write_report("mine.html", z, data, model=model, probe=ccassg.linear_probe(z, data))``.
     """
+    if data is not None:
+        check_kind("data", data, Dataset, "name other things by their names, such as labels=")
+    if model is not None and (isinstance(model, type) or not hasattr(model, "get_params")):
+        raise TypeError(f"model must be a fitted estimator, got {shown(model)}")
+    if probe is not None and not (isinstance(probe, Mapping) or hasattr(probe, "as_dict")):
+        raise TypeError(f"probe must be what linear_probe returned, or its dict, got {shown(probe)}")
     about: dict[str, Any] = {} if model is None else about_model(model)
     if data is not None:
         about |= {"notes": data.notes, "graph": data.graph.counts()}

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ccassg import memory, parameters
 from ccassg.graph import Array, Graph
-from ccassg.graph.checks import check_callable
+from ccassg.graph.checks import check_callable, check_nodes
 from ccassg.model_file import Kind
 from ccassg.system import System, seeded, with_weights
 from ccassg.systems.training import minimise
@@ -127,7 +127,7 @@ class Classifier(Baseline):
         check_callable("on_step", on_step)
         graph = self._input(X, reset=True)
         labels = check_labels(y, graph.n_nodes)
-        held_out = np.zeros(0, np.int64) if validation is None else np.asarray(validation, np.int64)
+        held_out = check_nodes("validation", [] if validation is None else validation, graph.n_nodes)
         if (labels[held_out] < 0).any():
             raise ValueError("validation names nodes without a label; give labelled ones")
         nodes = np.setdiff1d(np.flatnonzero(labels >= 0), held_out)

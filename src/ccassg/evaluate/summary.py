@@ -10,7 +10,7 @@ from ccassg.evaluate.clustering import cluster_score, knn_score
 from ccassg.evaluate.diagnostics import diagnose
 from ccassg.evaluate.probe import linear_probe
 from ccassg.graph import Array, Dataset
-from ccassg.graph.checks import check_count
+from ccassg.graph.checks import check_count, shown
 
 # What is scored against labels in about a minute on one core: so many classes, nodes x classes x dimensions for probes and
 # k-means, and pairs of nodes x dimensions for neighbours.
@@ -28,6 +28,8 @@ def summarize(z: Array, y: Array | None = None, *, n_seeds: int = 5) -> dict[str
     check_count("n_seeds", n_seeds, 1, MAX_RUNS)
     if y is not None:
         y = np.asarray(y)
+        if y.shape != (len(z),) or y.dtype.kind not in "iu":
+            raise ValueError(f"y must hold one whole number per row of z, -1 for no label, got {shown(y)}")
     result: dict[str, Any] = {"nodes": len(z), "dimensions": z.shape[1], "diagnostics": diagnose(z)}
     if y is None:
         return result

@@ -147,3 +147,32 @@ def test_label_rate_split_stays_what_it_is():
     """Seeds are part of a result: the same seed must give the same nodes in every release."""
     split = toy([0] * 20 + [1] * 4 + [2]).split(0, label_rate=0.2, n_val=3, n_test=4)
     assert [part.tolist() for part in parts(split)] == [[4, 10, 19, 23, 24], [3, 21, 22], [2, 6, 11, 16]]
+
+
+GRAPH = as_graph(np.array([[0], [1]]), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "sentence"),
+    [
+        ({"y": np.zeros(3, int)}, ValueError, r"^y must be 2 integers, one per node, got int64 of shape \(3,\)$"),
+        ({"y": np.zeros(2)}, ValueError, r"^y must be 2 integers, one per node, got float64 of shape \(2,\)$"),
+        ({"y": "no"}, ValueError, "^y must be 2 integers, one per node, got object"),
+        ({"y": [0, -2]}, ValueError, "^y must hold classes from 0, -1 for nodes without one, got -2$"),
+        ({"y": [0, 2], "class_names": ("a", "b")}, ValueError, "^class_names must hold at least 3 names, got 2$"),
+        ({"class_names": "ab"}, TypeError, "^class_names must be a tuple of text, got 'ab'$"),
+        ({"feature_names": ("a",)}, ValueError, "^feature_names must hold 3 names, got 1$"),
+        ({"feature_names": (1, 2, 3)}, TypeError, r"^feature_names must be a tuple of text, got \(1, 2, 3\)$"),
+        ({"scaling": ((0,), (1,))}, TypeError, "^scaling must be a Scaling, got"),
+        ({"graph": None}, TypeError, "^graph must be a Graph, got None; make one with ccassg.as_graph$"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(parts, error, sentence):
+    with pytest.raises(error, match=sentence):
+        Dataset(**{"graph": GRAPH} | parts)
+
+
+def test_lists_become_what_they_stand_for():
+    data = Dataset(GRAPH, y=[1, -1], class_names=["a", "b"], feature_names=["x", "y", "z"])
+    assert data.labels == ["b", None]
+    assert (data.class_names, data.feature_names) == (("a", "b"), ("x", "y", "z"))

@@ -211,11 +211,11 @@ class Dataset:
 
 def _check_classes(y: Any, n_nodes: int) -> Array:
     """Return classes of the nodes, (n,), -1 for those without one; what lies in a store stays there."""
-    classes = y if isinstance(y, np.ndarray) else np.asarray(y) if isinstance(y, (list, tuple)) else np.asarray(None)
-    if classes.shape != (n_nodes,) or classes.dtype.kind not in "iu" or classes.min(initial=0) < -1:
-        raise ValueError(
-            f"y must be an array of {n_nodes} whole numbers, the class of each node from 0, -1 for none; got {shown(y)}"
-        )
+    classes = y if isinstance(y, np.ndarray) else np.asarray(y if isinstance(y, (list, tuple)) else None)
+    if classes.shape != (n_nodes,) or classes.dtype.kind not in "iu":
+        raise ValueError(f"y must be {n_nodes} integers, one per node, got {classes.dtype} of shape {classes.shape}")
+    if classes.min(initial=0) < -1:
+        raise ValueError(f"y must hold classes from 0, -1 for nodes without one, got {classes.min()}")
     return classes
 
 

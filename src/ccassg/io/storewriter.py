@@ -61,7 +61,7 @@ def write_store(
         if graph.ids is not None or order is not None:
             writer.add_ids(np.arange(n) if graph.ids is None else graph.ids, order)
         if data.y is not None:
-            writer.add("labels", _check_labels(data.y, n), order)
+            writer.add("labels", data.y.astype(np.int64, copy=False), order)
         writer.finish(
             n,
             graph.n_edges,
@@ -240,10 +240,3 @@ def _plain_ids(ids: Any) -> pa.Array:
                 f"node ids must all be strings or all be integers to be stored, got {other!r}; rename the nodes"
             )
     return id_array(ids)
-
-
-def _check_labels(y: Any, n: int) -> Array:
-    labels = np.asarray(y)
-    if labels.shape != (n,) or labels.dtype.kind not in "iu":
-        raise ValueError(f"y must be {n} integers, one per node, got {labels.dtype} of shape {labels.shape}")
-    return labels.astype(np.int64)

@@ -48,13 +48,13 @@ def test_defaults_are_possible(name: str) -> None:
         ("n_layers", 100_000, "n_layers must be at most 1000, got 100000"),
         ("n_steps", 10**10, "n_steps must be at most 1000000000, got 10000000000"),
         ("learning_rate", [[0.1] * 9] * 9, r"learning_rate must be a finite number, at least 0, got \[\[0.1"),
-        ("decorrelation", 10**400, r"decorrelation must be at most 1e\+18, got 1000"),
+        ("decorrelation", 10**400, "decorrelation must be at most 9.22337e"),
         ("early_stopping", "no", "early_stopping must be True or False, got 'no'"),
         ("second_view", "edge", "second_view must be 'node' or 'neighbour', got 'edge'"),
         ("encoder", ["gcn"], r"encoder must be 'auto', 'canonical', 'gcn' or 'mlp', got \['gcn'\]"),
         ("augmentations", [1], r"augmentations must be functions .* got \[1\]"),
         ("augmentations", len, "augmentations must be functions"),
-        ("temperature", 0, "temperature must be positive and finite, got 0"),
+        ("temperature", 0, "temperature must be positive, got 0"),
     ],
 )
 def test_impossible_values_are_named(name: str, value: Any, message: str) -> None:

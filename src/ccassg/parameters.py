@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ccassg.graph.checks import MAX_NUMBER, check_count, check_number, shown
+from ccassg.graph.checks import check_count, check_number, shown
 from ccassg.model.loss import Objective
 from ccassg.training.settings import Settings
 
@@ -48,8 +48,9 @@ def check(values: dict[str, Any]) -> None:
                 raise ValueError(f"{name} must be a number from 0 to 1, got {shown(value)}")
         elif name.endswith("_rate"):
             rates(name, value)
-        elif name == "temperature" and (not is_number or not 0 < value <= MAX_NUMBER):
-            raise ValueError(f"{name} must be positive and finite, got {shown(value)}")
+        elif name == "temperature":
+            if check_number(name, value) == 0:
+                raise ValueError(f"{name} must be positive, got {shown(value)}")
         elif name in FLAGS and not (isinstance(value, (bool, np.bool_, int)) and value in (0, 1)):
             raise ValueError(f"{name} must be True or False, got {shown(value)}")
         elif name in CHOICES and not (isinstance(value, str) and value in CHOICES[name]):

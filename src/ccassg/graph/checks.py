@@ -13,8 +13,8 @@ import scipy.sparse as sp
 Array: TypeAlias = npt.NDArray[Any]
 Features: TypeAlias = Array | sp.csr_array
 
-# Of settings: far beyond any use, and still a number for every library.
-MAX_NUMBER = 1e18
+# The largest number in 32 bits, and the largest whole one that every library takes.
+MAX_NUMBER, MAX_WHOLE = float(np.finfo(np.float32).max), 2**63 - 1
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 
@@ -93,10 +93,11 @@ def check_count(name: str, value: Any, least: int = 0, most: int | None = None) 
     return int(value)
 
 
-def check_number(name: str, value: Any, least: float = 0.0, most: float = MAX_NUMBER) -> float:
+def check_number(name: str, value: Any, least: float = 0.0) -> float:
     """Return a number within its limits; ValueError otherwise, for NaN and infinity too."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not least <= value < math.inf:
         raise ValueError(f"{name} must be a finite number, at least {least:g}, got {shown(value)}")
+    most = MAX_NUMBER if isinstance(value, (float, np.floating)) else MAX_WHOLE
     if value > most:
         raise ValueError(f"{name} must be at most {most:g}, got {shown(value)}")
     return float(value)

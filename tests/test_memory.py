@@ -11,6 +11,7 @@ import torch
 
 from ccassg import CCASSG, as_graph, memory
 from ccassg.systems import make
+from ccassg.worker import WorkerError
 from saved_models import small_graph
 
 
@@ -40,6 +41,8 @@ def test_every_way_of_running_out_is_one_sentence() -> None:
     with pytest.raises(RuntimeError, match=r"^numbers$"), memory.named("x=1"):
         raise RuntimeError("numbers")
     assert not memory.is_exhausted(ValueError("out of memory"))
+    assert not memory.is_exhausted(WorkerError("MemoryError: out of memory"))
+    assert memory.is_exhausted(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."))
 
 
 WIDE = {"hidden_dim": 30_000, "embedding_dim": 30_000}

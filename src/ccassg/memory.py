@@ -48,10 +48,9 @@ def named(what: str) -> Iterator[None]:
 
 def is_exhausted(error: BaseException) -> bool:
     """Return whether an error says that there was not enough memory."""
-    text = str(error)
-    return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and any(said in text for said in EXHAUSTED)
-    )
+    # By name: PyTorch, whose own class this is, is not imported for it. Errors of ours may quote another process.
+    is_of_torch = type(error).__name__ in ("RuntimeError", "OutOfMemoryError")
+    return isinstance(error, MemoryError) or (is_of_torch and any(said in str(error) for said in EXHAUSTED))
 
 
 def why(error: BaseException) -> str:

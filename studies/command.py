@@ -13,7 +13,7 @@ import typer
 
 from ccassg.bench.page import read_figures, write_blocks
 from ccassg.cli import main
-from ccassg.cli.app import write_json
+from ccassg.cli.app import check_json, write_json
 from ccassg.experiments import Experiment
 
 DOCUMENT = Path("docs/studies.md")
@@ -41,6 +41,8 @@ def run_benchmark(
     """Measure, or read what was measured; keep the figures in ``json_file`` and draw them into a block of ``docs``."""
     if draw_only and (json_file is None or docs is None):
         raise typer.BadParameter("--draw-only needs the recorded figures and a document: --json FILE --docs FILE")
+    if not draw_only:
+        check_json(json_file)
     figures = read_figures(json_file) if draw_only and json_file is not None else measure()
     if not draw_only:
         write_json(json_file, figures)

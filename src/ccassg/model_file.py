@@ -1,7 +1,7 @@
 """A saved model of any system: ``model.safetensors`` (tensors), ``config.json`` (all else) and ``README.md`` (a card).
 
 Nothing in it is a pickle; loading runs no code. The config carries the hash of the tensors, so a mixed-up or altered pair
-is refused.
+is refused, and that of all files, so that only an earlier model is ever replaced.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from ccassg.graph import FeatureSpace
+from ccassg.io import folders
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.provenance import versions
 
@@ -44,19 +45,20 @@ class SavedModel:
 
 
 def save(folder: Path, model: SavedModel, kind: Kind) -> None:
-    """Write a fitted model; the config goes last, so that it never names weights that are not there."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a fitted model into a folder that is new, empty or an earlier model's; ValueError otherwise."""
     weights = to_bytes({name: value.detach().cpu().contiguous() for name, value in model.tensors.items()})
     said = {name: value for name, value in vars(model).items() if name != "tensors"}
     config = {"format": FORMAT, "weights_sha256": hashlib.sha256(weights).hexdigest(), **said, "versions": versions()}
     config["features"] = model.features.as_dict()
-    write_bytes_atomic(folder / "model.safetensors", weights)
-    write_bytes_atomic(folder / "README.md", _card(config, kind).encode())
-    write_bytes_atomic(folder / "config.json", (json.dumps(config, indent=1, default=_plain) + "\n").encode())
+    with folders.replaced(folder) as staged:
+        write_bytes_atomic(staged / "model.safetensors", weights)
+        write_bytes_atomic(staged / "README.md", _card(config, kind).encode())
+        folders.write_index(staged, "config.json", json.loads(json.dumps(config, default=_plain)))
 
 
 def load(folder: Path) -> SavedModel:
     """Read and check a model's files; ValueError on anything that is not one."""
+    folders.recover(folder)
     config_path, weights_path = folder / "config.json", folder / "model.safetensors"
     if not config_path.is_file() or not weights_path.is_file():
         why = "config.json and model.safetensors must be there" if folder.exists() else "there is no such folder"

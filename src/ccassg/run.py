@@ -3,11 +3,11 @@
 model.safetensors  config.json  README.md   the model
 embedding.parquet                           one row per node, under its own id
 nodes.parquet                               ids, and labels where there are any
-run.json                                    what the graph was, what was noted on reading it, how it went
+run.json                                    what the graph was, what was noted on reading it, how it went, and the hash of every
+                                            file, by which the run is known as one of ours (`ccassg.io.folders`)
 """
 
 import json
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,8 @@ from ccassg import model_file
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.evaluate.summary import probe_twice, scorable
 from ccassg.graph import Array, Dataset
-from ccassg.io.atomic import atomic_path, write_bytes_atomic
+from ccassg.io import folders
+from ccassg.io.atomic import atomic_path
 from ccassg.io.embeddings import read_embeddings, write_embeddings
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
@@ -29,7 +30,8 @@ from ccassg.io.store import location as store_of
 from ccassg.io.tables import ParquetTable
 from ccassg.report.data import ReportData, about_model
 
-RUN = "run.json"
+RUN = folders.RUN
+FILES = ("model.safetensors", "config.json", "README.md", EMBEDDING, NODES, RUN)
 # What may stand in run.json, where it is not null: others may have written it.
 _RUN_TYPES: dict[str, type[Any]] = {
     "source": str, "dataset": str, "graph": dict, "provenance": dict, "notes": list, "class_names": list,
@@ -69,14 +71,13 @@ class Run:
 def save_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, provenance: dict[str, Any]) -> None:
     """Write a fitted model with its embedding, ids and labels, and how it came about.
 
-    All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing.
+    All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing. Of files that
+    are not an earlier run's, none is replaced: ValueError.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
-        staged = Path(name)
+    with folders.replaced(folder) as staged:
         model.save(staged)
         write_embeddings(staged / EMBEDDING, z, data.ids)
         columns: dict[str, Any] = {"id": id_array(data.ids)}
@@ -92,14 +93,12 @@ def save_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, 
             "class_names": None if data.class_names is None else list(data.class_names),
             "provenance": provenance,
         }
-        write_bytes_atomic(staged / RUN, (json.dumps(record, indent=1) + "\n").encode())
-        # The two that vouch for the others go last.
-        for file in sorted(staged.iterdir(), key=lambda file: (file.name in ("config.json", RUN), file.name)):
-            os.replace(file, folder / file.name)
+        folders.write_index(staged, RUN, record)
 
 
 def read_run(folder: Path) -> Run:
     """Read ``run.json``; ValueError if the folder is not a run's."""
+    folders.recover(folder)
     path = folder / RUN
     try:
         record = json.loads(path.read_bytes())
@@ -145,6 +144,7 @@ def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) ->
     """
     from ccassg.systems import load
 
+    folders.require_whole(folder)
     run, model = read_run(folder), load(folder)
     z, ids = read_embeddings(folder / EMBEDDING)
     labels, notes = run.labels(), list(run.notes)

@@ -37,7 +37,7 @@ def test_list_as_json(tmp_path, empty_cache):
     (empty_cache / "ms_academic_cs.npz").write_bytes(b"12345")
     result = run(app, ["datasets", "--json", str(tmp_path / "out.json")])
     assert result.exit_code == 0
-    rows = {row["name"]: row for row in json.loads((tmp_path / "out.json").read_text())}
+    rows = {row["name"]: row for row in json.loads((tmp_path / "out.json").read_text())["rows"]}
     assert tuple(rows) == DATASETS
     assert rows["physics"]["nodes"] == 34493
     assert (rows["physics"]["available"], rows["physics"]["file_bytes"]) == (False, None)
@@ -70,7 +70,7 @@ def test_fetch_says_where_the_files_are(tmp_path, empty_cache, monkeypatch):
     assert calls == [("cora", None, "http://mirror"), ("cs", None, "http://mirror")]
     assert "cora: part of the package, nothing to fetch" in result.output
     assert f"cs: 1 file in {empty_cache}" in result.output
-    assert json.loads(out.read_text()) == {"cora": [], "cs": [str(empty_cache / "a.npz")]}
+    assert json.loads(out.read_text()) == {"written_by": "ccassg", "cora": [], "cs": [str(empty_cache / "a.npz")]}
     assert run(app, ["datasets", "fetch", "all"]).exit_code == 0
     assert [name for name, *_ in calls[2:]] == list(DATASETS)
 

@@ -130,7 +130,7 @@ def test_similar_by_hand(program, write, tmp_path, metric, expected):
         "similar", write("z.csv", LINE), "a", "-k", 99, "--metric", metric, "--json", tmp_path / "s.json"
     )
     assert code == 0, err
-    rows = json.loads((tmp_path / "s.json").read_text())
+    rows = json.loads((tmp_path / "s.json").read_text())["rows"]
     assert [(row["id"], row[metric]) for row in rows] == expected
     table = [line.split() for line in out.strip().splitlines()]
     assert table[0] == ["id", metric]
@@ -141,7 +141,7 @@ def test_similar_shows_labels_where_there_are_any(program, write, tmp_path):
     z, labels = write("z.csv", LINE), write("labels.csv", "id,label\na,red\nb,red\nc,[bold]\nd,red\n")
     code, out, err = program("similar", z, "a", "-k", 2, "--labels", labels, "--json", tmp_path / "s.json")
     assert code == 0, err
-    assert [row["label"] for row in json.loads((tmp_path / "s.json").read_text())] == ["red", "[bold]"]
+    assert [row["label"] for row in json.loads((tmp_path / "s.json").read_text())["rows"]] == ["red", "[bold]"]
     assert "[bold]" in out  # as it is, no markup
 
 

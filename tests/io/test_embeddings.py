@@ -150,6 +150,7 @@ def test_hdf5_tricks_are_refused(tmp_path):
     write_embeddings(tmp_path / "secret.h5ad", Z)
     path = tmp_path / "z.h5ad"
     for trick in ("external", "soft", "huge"):
+        path.unlink(missing_ok=True)
         write_embeddings(path, Z)
         with h5py.File(path, "r+") as file:
             del file["obsm/X_ccassg"]

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ccassg.io.embeddings import write_embeddings
+from ccassg.io.folders import RUN, write_index
 from ccassg.io.graphs import read_graph
 from ccassg.io.labels import EMBEDDING, NODES, encode_labels, find_id, read_labelled, read_labels
 
@@ -65,6 +66,7 @@ def test_label_files_match_by_id_or_order(tmp_path):
 def folder(tmp_path):
     write_embeddings(tmp_path / EMBEDDING, Z, ["a", "b", "c"])
     pq.write_table(pa.table({"id": ["a", "b", "c"], "label": ["x", None, "w"]}), tmp_path / NODES)
+    write_index(tmp_path, RUN, {})
     return tmp_path
 
 
@@ -75,6 +77,9 @@ def test_a_folder_has_its_own_labels(folder):
     assert [None if c < 0 else names[c] for c in y] == ["x", None, "w"]
     assert read_labelled(folder / EMBEDDING)[2:] == (None, None)
     pq.write_table(pa.table({"id": ["a", "b", "c"]}), folder / NODES)
+    with pytest.raises(ValueError, match=r"nodes\.parquet is missing, or not as this run wrote it"):
+        read_labelled(folder)
+    write_index(folder, RUN, {})
     assert read_labelled(folder)[2:] == (None, None)
 
 

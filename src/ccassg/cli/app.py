@@ -1,6 +1,7 @@
 """What every command shares: the application, the console, and how a failure looks."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -15,6 +16,8 @@ from rich.markup import escape
 
 from ccassg import memory
 
+SIGNED = {"written_by": "ccassg"}  # what a file of ours begins with
+
 app = typer.Typer(
     name="ccassg",
     help="Node embeddings for a graph with features, learned without labels by CCA-SSG.",
@@ -24,8 +27,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-console = Console()
-error_console = Console(stderr=True)
+
+
+class _Console(Console):
+    """A console whose reader may leave (``ccassg fit ... | head -1``): that is no reason to lose the work."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+console = _Console()
+error_console = _Console(stderr=True)
 
 
 @app.callback()
@@ -44,7 +57,22 @@ def options(
 
 
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets' files; else CCASSG_DATA.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the result to this file as JSON.")]
+
+
+def check_json(path: Path | None) -> Path | None:
+    """Refuse, before the work, a place where --json must not write; return what was given."""
+    from ccassg.io.atomic import require_replaceable
+
+    # A folder that is not there may be the one that the command makes.
+    if path is not None and path.absolute().parent.is_dir() and not _is_stream(path):
+        require_replaceable(path, is_result)
+    return path
+
+
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Also write the result to this file as JSON.", callback=check_json),
+]
 
 
 def say(text: str) -> None:
@@ -71,16 +99,29 @@ def as_options(text: str) -> str:
 
 
 def write_json(path: Path | None, result: Any) -> None:
-    """Write a command's result where --json asked for it."""
+    """Write a command's result where --json asked for it, in place of nothing but an earlier one."""
     if path is None:
         return
-    text = json.dumps(result, indent=2, default=str) + "\n"
-    if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to keep whole
+    rows = result if isinstance(result, dict) else {"rows": result}
+    text = json.dumps(SIGNED | rows, indent=2, default=str) + "\n"
+    if _is_stream(path):  # nothing to keep whole
         path.write_text(text, encoding="utf-8")
         return
-    from ccassg.io.atomic import write_bytes_atomic
+    from ccassg.io.atomic import require_replaceable, write_bytes_atomic
 
+    require_replaceable(path, is_result)
     write_bytes_atomic(path, text.encode())
+
+
+def is_result(path: Path) -> bool:
+    """Tell whether a file is as `write_json` begins it."""
+    with open(path, "rb") as file:
+        return file.read(100).startswith(json.dumps(SIGNED, indent=2)[:-2].encode())
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is /dev/stdout, a pipe or the like."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def main(arguments: list[str] | None = None, given: object = None) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ccassg.cli.app import JsonFile, app, say, write_json
+from ccassg.cli.app import app, check_json, say, write_json
 from ccassg.datasets import DATASETS
 
 
@@ -24,7 +24,9 @@ def bench(
     draw_only: Annotated[
         bool, typer.Option("--draw-only", help="Measure nothing: renew the document from the --json file.")
     ] = False,
-    json_file: JsonFile = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the figures to this file as JSON, or read them from it.")
+    ] = None,
 ) -> None:
     """Time our step against the paper's pseudo-code in plain PyTorch, side by side, and its growth with the graph.
 
@@ -43,6 +45,8 @@ def bench(
         return
     if update and json_file is None:
         raise ValueError("--update needs the file to keep: --json FILE")
+    kept = read_figures(json_file) if update and json_file is not None else None
+    check_json(json_file)
     names = ["cora"] if quick else [name.strip() for name in datasets.split(",")]
     for name in names:
         if name not in DATASETS:
@@ -65,8 +69,8 @@ def bench(
     result["provenance"] = provenance.of_run(0, 0.0) | {"threads": threads, "device": device}
     for row in result["datasets"]:
         row["commit"] = result["provenance"]["commit"]
-    if update and json_file is not None:
-        result = updated(read_figures(json_file), result)
+    if kept is not None:
+        result = updated(kept, result)
     write_json(json_file, result)
     if docs is not None:
         write_page(result, docs)

@@ -24,9 +24,12 @@ def convert(
     Example: ccassg convert pubmed -o pubmed-store --parts 4
     """
     from ccassg.graph import partition
-    from ccassg.io.storewriter import write_store
+    from ccassg.io.storewriter import require_free, write_store
 
     start = time.perf_counter()
+    require_free(store, overwrite=overwrite)
+    if store.exists() and Path(files.graph).exists() and store.samefile(files.graph):
+        raise ValueError(f"{store} is read by this very command; name another folder to write to")
     data = files.open()
     graph = data.graph
     assigned = partition.partition(graph, parts) if parts > 1 else None

@@ -24,8 +24,12 @@ def demo(
     from ccassg.datasets import load_dataset
     from ccassg.estimator import CCASSG
     from ccassg.evaluate.probe import linear_probe
-    from ccassg.report.page import write_page
+    from ccassg.io import folders
+    from ccassg.io.atomic import require_replaceable
+    from ccassg.report.page import is_page, write_page
 
+    require_replaceable(output, is_page)
+    folders.require_ours(model_folder, run.FILES)
     data = load_dataset("cora")
     say(f"Cora, a citation graph that comes with the package: {data.graph!r}")
     embeddings, seconds = [], []

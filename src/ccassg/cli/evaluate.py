@@ -110,7 +110,9 @@ def report(
     Example: ccassg report my-model -o report.html
     """
     from ccassg import run
-    from ccassg.report.page import write_page
+    from ccassg.io.atomic import require_replaceable
+    from ccassg.report.page import is_page, write_page
 
+    require_replaceable(output, is_page)
     write_page(output, run.page(folder, seeds))
     say(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")

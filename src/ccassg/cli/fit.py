@@ -1,9 +1,9 @@
 """`ccassg fit` and `ccassg embed`."""
 
+import contextlib
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +47,7 @@ def fit(
     """
     from ccassg import provenance, run, systems
     from ccassg.cli.settings import parse_settings
+    from ccassg.io import folders
     from ccassg.training import distributed
 
     started = time.perf_counter()
@@ -57,30 +58,30 @@ def fit(
     model = systems.make(method, preset, **chosen)
     if model.kind == "classifier":
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
-    if output.exists() and not output.is_dir():
-        raise ValueError(f"{output} is a file; name a folder for the model")
-    data = files.open(verify=distributed.is_first_here())
-    say(f"{files.graph}: {data.graph!r}")
-    say_notes(data.notes)
-    output.mkdir(parents=True, exist_ok=True)
-    checkpoint = output / "checkpoint.safetensors"
-    resumable = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every} if model.resumable else {}
-    with _says_how_to_resume(checkpoint):
-        with distributed.session(device, checkpoint), steps("training") as advance:
-            model.fit(
-                data,
-                on_step=lambda step, losses, total: advance(step, total, f"loss {losses['loss']:.2f}"),
-                **resumable,
-            )
-        if not distributed.speaks():
-            return  # the first process writes for all
-        for reason in getattr(model, "reasons_", ()):
-            say(f"chose {reason}")
-        with run.embedding(model, data, output) as z:
-            made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
-            run.save_run(output, model, data, z, source=files.graph, provenance=made_by)
-    for leftover in output.glob("checkpoint.safetensors*"):
-        leftover.unlink()
+    if distributed.speaks():  # the first process writes for all
+        folders.require_ours(output, run.FILES, inputs=files.paths)
+    with folders.locked(output) if distributed.speaks() else contextlib.nullcontext():
+        data = files.open(verify=distributed.is_first_here())
+        say(f"{files.graph}: {data.graph!r}")
+        say_notes(data.notes)
+        checkpoint = output / folders.CHECKPOINT
+        resumable = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every} if model.resumable else {}
+        with _says_how_to_resume(checkpoint):
+            with distributed.session(device, checkpoint), steps("training") as advance:
+                model.fit(
+                    data,
+                    on_step=lambda step, losses, total: advance(step, total, f"loss {losses['loss']:.2f}"),
+                    **resumable,
+                )
+            if not distributed.speaks():
+                return
+            for reason in getattr(model, "reasons_", ()):
+                say(f"chose {reason}")
+            with run.embedding(model, data, output) as z:
+                made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
+                run.save_run(output, model, data, z, source=files.graph, provenance=made_by)
+        for leftover in output.glob(f"{folders.CHECKPOINT}*"):
+            leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
     say(f"next: ccassg report {output} -o report.html")
     write_json(json_file, {"model": str(output), "graph": data.graph.counts(), "notes": list(data.notes)} | made_by)
@@ -101,9 +102,12 @@ def embed(
     Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
     """
     from ccassg import run, systems
+    from ccassg.io.atomic import require_replaceable
+    from ccassg.io.embedding_formats import is_ours
     from ccassg.io.embeddings import format_of, write_embeddings
 
     format_of(output)  # before the work, not after it
+    require_replaceable(output, is_ours, inputs=[model, *files.paths])
     encoder = systems.load(model)
     data = files.open(like=encoder.features_.names)
     say_notes(data.notes)
@@ -137,7 +141,7 @@ def list_settings(
     say(f"methods: {', '.join(systems.METHODS)}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _says_how_to_resume(checkpoint: Path) -> Iterator[None]:
     try:
         yield

@@ -59,6 +59,11 @@ class GraphFiles:
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8"
     data_dir: DataDir = None
 
+    @property
+    def paths(self) -> list[str | Path]:
+        """What is read, as far as it lies in files."""
+        return [path for path in (self.graph, self.features, self.labels, self.ids) if path is not None]
+
     def open(self, **more: Any) -> Dataset:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
         from ccassg.io.open_graph import open_graph

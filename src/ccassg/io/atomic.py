@@ -5,8 +5,9 @@ process killed on the way leaves the earlier file untouched (and at worst a stra
 """
 
 import os
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -19,25 +20,19 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     OSError if the file cannot be written, in one sentence, with the ``errno`` of the cause.
     """
     target = Path(path)
-    if target.exists() and not target.is_file():
-        # Renaming over a folder fails late; renaming over a device (/dev/null) would destroy it.
-        kind = "a folder" if target.is_dir() else "not a regular file"
-        raise _sentence(target, FileExistsError(17, f"it is {kind}; name a file"))
-    temporary = target.with_name(f".ccassg-{secrets.token_hex(8)}.tmp")
-    try:
-        # Not tempfile: its files are private to the user, and a renamed one would stay so.
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        yield temporary
-        _sync(temporary)
-        os.replace(temporary, target)
-        _sync(target.parent)
-    except ConnectionError:  # what was to be written did not arrive
-        raise
-    except OSError as error:
-        raise _sentence(target, error) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    require_file(target)
+    temporary = _beside(target)
+    with said_of(target):
+        try:
+            # Not tempfile: its files are private to the user, and a renamed one would stay so.
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            yield temporary
+            sync(temporary)
+            os.replace(temporary, target)
+            sync(target.parent)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
 
 
 @contextmanager
@@ -54,7 +49,53 @@ def write_bytes_atomic(path: str | os.PathLike[str], data: bytes | memoryview) -
         file.write(data)
 
 
-def _sync(path: Path) -> None:
+def require_replaceable(
+    path: str | os.PathLike[str], is_ours: Callable[[Path], bool], *, inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
+    """Refuse, before the work, a file that could not be written or that may not be replaced.
+
+    What is there must be ours, as ``is_ours`` tells it (ValueError), and not one of the ``inputs`` nor in a folder of them.
+    """
+    target = Path(path)
+    require_file(target)
+    with said_of(target):
+        if target.exists():
+            read = [Path(given) for given in inputs if os.path.exists(given)]
+            for file in (file for given in read for file in (given.iterdir() if given.is_dir() else (given,))):
+                if os.path.samefile(file, target):
+                    raise ValueError(f"{target} is read by this very command; give the output another name")
+            if not is_ours(target):
+                raise ValueError(
+                    f"{target} is there already and is not known to be an earlier output of this kind; give another name, or "
+                    f"remove it first"
+                )
+    require_room(target, 1)
+
+
+def require_file(target: Path) -> None:
+    """Refuse to write to what is there and is no regular file; OSError.
+
+    Renaming over a folder fails late; renaming over a device (/dev/null) or a link would destroy it.
+    """
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        kind = "a link" if target.is_symlink() else "a folder" if target.is_dir() else "not a regular file"
+        raise one_sentence(target, FileExistsError(17, f"it is {kind}; name a file"))
+
+
+def require_room(target: Path, n_bytes: int) -> None:
+    """Raise an OSError unless a file of so many bytes could be written beside ``target``."""
+    probe = _beside(target)
+    with said_of(target):
+        try:
+            with open(probe, "xb") as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, n_bytes)
+        finally:
+            with suppress(OSError):
+                probe.unlink()
+
+
+def sync(path: Path) -> None:
     """Force a file, or the names in a folder, to the disk."""
     try:
         handle = os.open(path, os.O_RDONLY)
@@ -70,11 +111,30 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _sentence(target: Path, error: OSError) -> OSError:
-    """Return the same kind of error, as one sentence naming the file."""
-    reason = error.strerror or str(error)
+@contextmanager
+def said_of(target: Path) -> Iterator[None]:
+    """Turn an OSError into one of the same kind that says in a sentence what could not be written, and why."""
+    try:
+        yield
+    except ConnectionError:  # what was to be written did not arrive
+        raise
+    except OSError as error:
+        raise one_sentence(target, error) from error
+
+
+def one_sentence(target: Path, error: OSError) -> OSError:
+    """Return the same kind of error, as one sentence naming the file and what the system said."""
+    number = error.errno
+    reason = error.strerror or (os.strerror(number) if number else str(error))
+    if found := re.search(r"errno\W*(\d+)", reason):  # what Arrow and HDF5 say around it
+        number = int(found[1])
+        reason = os.strerror(number)
     if isinstance(error, FileNotFoundError) and not target.parent.exists():
         reason = f"the folder {target.parent} does not exist; make it first"
     made = type(error)(f"cannot write {target}: {reason}")
-    made.errno = error.errno
+    made.errno = number
     return made
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".ccassg-{secrets.token_hex(8)}.tmp")

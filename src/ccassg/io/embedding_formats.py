@@ -16,15 +16,25 @@ import pyarrow.parquet as pq
 from ccassg.graph import Array
 from ccassg.io import columns, tables
 from ccassg.io.arrays import read_npy, read_vector
-from ccassg.io.atomic import atomic_path, atomic_write
+from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, require_room
 from ccassg.io.encode import encode_columns
 from ccassg.io.files import Limits, Reading, require_kind, sha256, suffix_of
+from ccassg.io.folders import files_of
 from ccassg.io.ids import flat, settle, to_numpy, unique_ids
 from ccassg.io.open_table import open_table
 from ccassg.io.store import release
 from ccassg.io.text import parse_blanks
 
 OBSM_KEY = "X_ccassg"
+_MARK = {b"written_by": b"ccassg"}  # in a Parquet file's schema
+
+
+def is_ours(path: Path) -> bool:
+    """Tell whether a file is as the writers below leave it, nothing was added, and it is no part of a run."""
+    try:
+        return path.name not in files_of(path.parent) and _RECOGNISED[suffix_of(path)](path)
+    except Exception:  # what a library cannot read is somebody else's
+        return False
 
 
 def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
@@ -48,14 +58,15 @@ def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array
 
 def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
     """Write columns ``id``, ``e0``, ``e1``, ... as CSV or as Parquet, there with a row group per block."""
-    schema = pa.schema([("id", ids.type), *((f"e{i}", pa.float32()) for i in range(z.shape[1]))])
+    id_name, *names = _names(z.shape[1])
+    schema = pa.schema([(id_name, ids.type), *((name, pa.float32()) for name in names)], _MARK)
     # Embeddings are noise to a dictionary and to a compressor: plain pages are smaller and faster.
     plain = {"use_dictionary": False, "compression": "none"}
     with atomic_path(path) as temporary:
         is_csv = suffix_of(path) == ".csv"
         with pacsv.CSVWriter(temporary, schema) if is_csv else pq.ParquetWriter(temporary, schema, **plain) as writer:
-            for rows, names in _blocks(z, ids, block_bytes):
-                writer.write_table(_as_table(rows, names))
+            for rows, some_ids in _blocks(z, ids, block_bytes):
+                writer.write_table(_as_table(rows, some_ids))
 
 
 def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
@@ -77,6 +88,9 @@ def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
 
 def _write_npy(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
     """Write the matrix, and the ids beside it."""
+    require_replaceable(ids_path(path), _is_ids)
+    # Until the matrix follows them, the ids know the earlier one too.
+    earlier = {"earlier_sha256": sha256(path)} if path.exists() else {}
     with atomic_path(path) as temporary:
         with open(temporary, "wb") as file:
             header = {"descr": np.dtype(np.float32).str, "fortran_order": False, "shape": z.shape}
@@ -85,7 +99,8 @@ def _write_npy(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
                 rows.tofile(file)
         # The ids carry the hash of their matrix: a crash between the two renames is noticed when reading.
         with atomic_write(ids_path(path), "w") as file:
-            file.write(f'{{\n"embeddings_sha256": "{sha256(temporary)}",\n"ids": [')
+            hashes = json.dumps({"embeddings_sha256": sha256(temporary), **earlier}, indent=0)[2:-2]
+            file.write(f'{{\n{hashes},\n"ids": [')
             before = "\n"
             for _, names in _blocks(z, ids, block_bytes):
                 file.write(before + json.dumps(names.to_pylist(), ensure_ascii=False, indent=0)[2:-2])
@@ -125,7 +140,9 @@ def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> No
             )
     options = pacsv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     with atomic_write(path) as file:
-        file.write(f"{len(z)} {z.shape[1]}\n".encode())
+        file.write(
+            f"{len(z)} {z.shape[1]} \n".encode()
+        )  # the blank at the end, which no reader minds, is a sign of ours
         for rows, names in _blocks(z, ids, block_bytes):
             buffer = pa.BufferOutputStream()
             try:
@@ -178,6 +195,8 @@ def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
     except ImportError:
         raise ImportError(f"{path}: .h5ad needs AnnData; install it with: pip install 'ccassg[anndata]'") from None
 
+    # Beforehand, because HDF5 crashes at the end of a program that found the disk full.
+    require_room(path, 4 * z.size + ids.get_total_buffer_size() + 48 * len(ids) + 2**16)
     names = pd.Index(ids.cast(pa.large_string()).to_pylist(), dtype=object)
     data = anndata.AnnData(obs=pd.DataFrame(index=names))
     data.uns["ccassg_ids"] = "int" if pa.types.is_integer(ids.type) else "str"
@@ -205,6 +224,58 @@ def _as_table(rows: Array, ids: pa.Array) -> pa.Table:
     return pa.table({"id": ids, **{f"e{i}": pa.array(column) for i, column in enumerate(columns)}})
 
 
+def _is_table(path: Path) -> bool:
+    with open(path, "rb") as file:
+        if suffix_of(path) == ".csv":
+            header = file.readline(2**20).decode().rstrip("\n")
+            return header == ",".join(f'"{name}"' for name in _names(header.count(",")))
+        schema = pq.read_schema(file)
+    return (schema.metadata or {}).items() >= _MARK.items() and schema.names == _names(len(schema.names) - 1)
+
+
+def _names(width: int) -> list[str]:
+    return ["id", *(f"e{i}" for i in range(width))]
+
+
+def _is_npy(path: Path) -> bool:
+    beside = ids_path(path)
+    known = json.loads(beside.read_bytes())
+    return _is_ids(beside) and sha256(path) in (known["embeddings_sha256"], known.get("earlier_sha256"))
+
+
+def _is_ids(path: Path) -> bool:
+    known = json.loads(path.read_bytes())
+    return isinstance(known, dict) and known.keys() - {"earlier_sha256"} == {"embeddings_sha256", "ids"}
+
+
+def _is_word2vec(path: Path) -> bool:
+    with open(path, "rb") as file:
+        head, row = file.readline(100), file.readline(2**20)
+    n, d = map(int, head.split())
+    return head == f"{n} {d} \n".encode() and len(row.split()) == d + 1 and not row.endswith(b" \n")
+
+
+def _is_h5ad(path: Path) -> bool:
+    import h5py
+
+    found: list[str] = []
+    with h5py.File(path, "r") as file:
+        file.visit(found.append)
+    return set(found) - {"X", "layers", "obsp", "var", "var/_index", "varm", "varp"} == {
+        "obs", "obs/_index", "obsm", f"obsm/{OBSM_KEY}", "uns", "uns/ccassg_ids",
+    }  # fmt: skip
+
+
+_RECOGNISED = {
+    ".parquet": _is_table,
+    ".pq": _is_table,
+    ".csv": _is_table,
+    ".npy": _is_npy,
+    ".vec": _is_word2vec,
+    ".w2v": _is_word2vec,
+    ".txt": _is_word2vec,
+    ".h5ad": _is_h5ad,
+}
 # By suffix: who reads a file and who writes it.
 FORMATS = {
     ".parquet": (_read_table, _write_table),

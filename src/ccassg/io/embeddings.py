@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from ccassg.graph import Array
 from ccassg.graph.checks import check_count
 from ccassg.io import tables
-from ccassg.io.embedding_formats import FORMATS
+from ccassg.io.atomic import require_replaceable
+from ccassg.io.embedding_formats import FORMATS, is_ours
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, suffix_of
 from ccassg.io.ids import id_array
 
@@ -17,7 +18,7 @@ BLOCK_BYTES = 2**25
 
 
 def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: int = BLOCK_BYTES) -> None:
-    """Write embeddings to a file, in place of an earlier one only when complete.
+    """Write embeddings to a file, in place of earlier ones only when complete, and of nothing else.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: in
     Raises
     ------
     ValueError
-        If z and ids do not fit together or the format cannot hold an id.
+        If z and ids do not fit together, the format cannot hold an id, or what is there was not written by this function.
     OSError
         If the file cannot be written.
 
@@ -51,6 +52,7 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: in
     """
     _, write = format_of(path)
     check_count("block_bytes", block_bytes, 1, 2**40)
+    require_replaceable(path, is_ours)
     matrix = z.detach().cpu().numpy() if hasattr(z, "detach") else z
     if not (isinstance(matrix, np.memmap) and matrix.dtype == np.float32):  # what lies in a file stays there
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)

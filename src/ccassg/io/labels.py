@@ -15,6 +15,7 @@ from ccassg.io.embeddings import read_embeddings
 from ccassg.io.encode import distinct_values
 from ccassg.io.features import open_nodes
 from ccassg.io.files import READING, Reading
+from ccassg.io.folders import require_whole
 from ccassg.io.ids import id_array, unique_ids
 from ccassg.io.tables import FrameTable, NodeRows
 
@@ -94,6 +95,8 @@ def read_labelled(
     """
     if not path.exists():
         raise ValueError(f"{path}: there is no such file or folder; ccassg fit and ccassg embed write embeddings")
+    if path.is_dir():
+        require_whole(path)
     z, ids = read_embeddings(path / EMBEDDING if path.is_dir() else path)
     if labels is None:
         labels = path / NODES

@@ -8,7 +8,8 @@
     ids_indptr.npy  ids_text.npy                    strings: where each begins and ends, and the UTF-8 of all
     labels.npy                                      the nodes' classes, where there are any
 
-A store is written beside its final place and renamed, so that it is there whole or not at all. Opening it checks every size
+A store is written beside its final place and renamed, so that it is there whole or not at all; one that is replaced is set
+aside meanwhile, and put back by whoever opens it next if the program was killed in between. Opening it checks every size
 and header; reading all of it against the hashes takes time on large ones and is done on demand. Nothing in it is a pickle.
 `ccassg.io.storewriter` writes them.
 """
@@ -17,6 +18,7 @@ import hashlib
 import json
 import mmap
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,7 @@ _KINDS = {
 
 def is_store(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder with a manifest in it."""
+    recover(Path(path))
     return (Path(path) / MANIFEST).is_file()
 
 
@@ -110,6 +113,19 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
     return Dataset(graph, arrays.get("labels"), classes, columns, manifest["scaling"])
 
 
+def require_own(path: Path) -> None:
+    """Refuse a folder that is not a store of ours with nothing else in it; ValueError."""
+    try:
+        _read_manifest(path)
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+        ours = {MANIFEST, *(f"{name}.npy" for name in _KINDS)}
+        other = next((e.name for e in entries if e.name not in ours or not e.is_file(follow_symlinks=False)), None)
+        if other is not None:
+            raise ValueError(f"{path} holds {other}, which is no part of a store")
+    except ValueError as error:
+        raise ValueError(f"{path} is not replaced: {error}; choose another name, or remove it first") from None
+
+
 def part_bounds(path: str | os.PathLike[str]) -> tuple[int, ...]:
     """Read where the parts of a store begin and end: nodes ``bounds[k] .. bounds[k + 1]`` are part k; (0, n) if it is one."""
     return tuple(_read_manifest(Path(path))["bounds"])
@@ -142,6 +158,20 @@ def _store_of(array: np.memmap[Any, Any]) -> Path | None:
     return folder if folder is not None and is_store(folder) else None
 
 
+def aside(path: Path) -> Path:
+    """Return where the store at ``path`` is while another one takes its place."""
+    name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]  # of a length that any name leaves room for
+    return path.absolute().parent / f".ccassg-{name}.old"
+
+
+def recover(path: Path) -> None:
+    """Put a store back that was set aside for one that never came."""
+    old = aside(path)
+    if not os.path.lexists(path) and not old.is_symlink() and (old / MANIFEST).is_file():
+        with suppress(FileNotFoundError):  # another process was first
+            os.rename(old, path)
+
+
 def manifest_hash(manifest: dict[str, Any]) -> str:
     """Hash all that a manifest says, but for the hash itself."""
     content = {key: value for key, value in manifest.items() if key != "sha256"}
@@ -150,6 +180,7 @@ def manifest_hash(manifest: dict[str, Any]) -> str:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest, its parts of the right types; ValueError otherwise."""
+    recover(folder)
     file = folder / MANIFEST
     if not folder.is_dir() or file.is_symlink() or not file.is_file():
         raise ValueError(f"{folder} is not a graph store: there is no {MANIFEST} in it; make one with: ccassg convert")

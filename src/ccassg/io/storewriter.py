@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import check_kind
+from ccassg.io.atomic import said_of, sync, write_bytes_atomic
 from ccassg.io.ids import id_array
-from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, is_store, manifest_hash
+from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, aside, is_store, manifest_hash, recover, require_own
 
 
 def write_store(
@@ -82,10 +83,8 @@ class StoreWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        self.path = Path(path)
-        if self.path.is_symlink() or (self.path.exists() and not (overwrite and is_store(self.path))):
-            way_out = "pass `overwrite=True`" if is_store(self.path) else "choose another name"
-            raise ValueError(f"{self.path} exists already; {way_out}")
+        self.path, self._overwrite = Path(path), overwrite
+        require_free(self.path, overwrite=overwrite)
         if not self.path.absolute().parent.is_dir():
             raise ValueError(f"the folder {self.path.absolute().parent} does not exist; make it first")
         self._folder = self.path.with_name(f".ccassg-{secrets.token_hex(8)}.tmp")
@@ -93,17 +92,31 @@ class StoreWriter:
         self._finished = False
 
     def __enter__(self) -> StoreWriter:
-        self._folder.mkdir()
+        with said_of(self.path):
+            self._folder.mkdir()
         return self
 
     def __exit__(self, *error: object) -> None:
         try:
             if self._finished and error[0] is None:
-                if self.path.exists():
-                    shutil.rmtree(self.path)
-                os.replace(self._folder, self.path)
+                with said_of(self.path):
+                    self._take_place()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _take_place(self) -> None:
+        """Set an earlier store aside, come in its place, and remove it: at any moment one of the two is whole."""
+        old = aside(self.path)
+        _remove(old)  # that of a program that was killed after its own store was in place
+        try:
+            if self._overwrite and self.path.exists():
+                require_free(self.path, overwrite=True)
+                os.rename(self.path, old)
+            os.rename(self._folder, self.path)
+        finally:
+            recover(self.path)
+        sync(old.parent)
+        _remove(old)
 
     def add(self, name: str, array: Array, order: Array | None = None) -> None:
         """Write one array, its rows in the given order."""
@@ -118,7 +131,7 @@ class StoreWriter:
         dtype = np.dtype(dtype).newbyteorder("<")
         digest = hashlib.sha256()
         path = self._folder / f"{name}.npy"
-        with open(path, "wb") as file:
+        with said_of(self.path), open(path, "wb") as file:
             np.lib.format.write_array_header_2_0(
                 file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
             )
@@ -127,8 +140,10 @@ class StoreWriter:
             rows = 0
             for piece in pieces:
                 block = np.ascontiguousarray(piece, dtype=dtype)
-                block.tofile(file)
-                digest.update(block.data if block.size and block.dtype.kind != "U" else block.tobytes())
+                # Not `ndarray.tofile`, whose errors do not say that the disk is full.
+                content = block.data if block.size and block.dtype.kind != "U" else block.tobytes()
+                file.write(content)
+                digest.update(content)
                 rows += len(block)
             file.flush()
             os.fsync(file.fileno())
@@ -200,8 +215,25 @@ class StoreWriter:
         } | known
         manifest["arrays"] = self._entries
         manifest["sha256"] = manifest_hash(manifest)
-        (self._folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        with said_of(self.path):
+            write_bytes_atomic(self._folder / MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
         self._finished = True
+
+
+def require_free(path: Path, *, overwrite: bool) -> None:
+    """Refuse a name that is taken (ValueError), unless by a store that may be overwritten and by nothing else."""
+    is_a_store = is_store(path) and not path.is_symlink()
+    if (path.exists() or path.is_symlink()) and not (is_a_store and overwrite):
+        raise ValueError(f"{path} exists already; {'pass `overwrite=True`' if is_a_store else 'choose another name'}")
+    if is_a_store:
+        require_own(path)
+
+
+def _remove(store: Path) -> None:
+    """Remove a store that was set aside, its manifest first: what is left at a kill is no store to be put back."""
+    if store.is_dir() and not store.is_symlink():
+        (store / MANIFEST).unlink(missing_ok=True)
+        shutil.rmtree(store)
 
 
 def _row_chunks(indptr: Array, order: Array | None) -> Iterator[tuple[Array, Any]]:

@@ -17,9 +17,10 @@ from typing import Any
 
 from ccassg.graph import Dataset
 from ccassg.graph.checks import check_kind, shown
-from ccassg.io.atomic import write_bytes_atomic
+from ccassg.io.atomic import require_replaceable, write_bytes_atomic
 from ccassg.report.data import ReportData, about_model
 
+MARK = b'<meta name="generator" content="ccassg">'
 SCRIPTS = ("base.js", "map.js", "charts.js", "panel.js", "page.js")
 
 
@@ -41,7 +42,7 @@ def write_report(
     Parameters
     ----------
     path : path-like
-        The HTML file to make or to replace; a failure leaves an earlier one as it was.
+        The HTML file to make, or an earlier page to replace; a failure leaves that as it was.
     embedding : float array of shape (n, d)
     data : Dataset, optional
         The graph that was embedded: the page takes its ids, labels, class names, notes and counts.
@@ -108,8 +109,15 @@ def write_page(path: str | os.PathLike[str], data: ReportData) -> Path:
     """Write the page of what has been put together already; see `write_report`."""
     from ccassg.report.payload import build_payload  # brings in scikit-learn, a second that others need not wait
 
+    require_replaceable(path, is_page)
     write_bytes_atomic(Path(path), render(build_payload(data)).encode("utf-8"))
     return Path(path)
+
+
+def is_page(path: Path) -> bool:
+    """Tell whether a file is a page as it is written here."""
+    with open(path, "rb") as file:
+        return MARK in file.read(4096)
 
 
 def render(payload: dict[str, Any]) -> str:

@@ -203,3 +203,18 @@ def test_no_folder(tmp_path: Path) -> None:
             read(tmp_path / "nothing")
         with pytest.raises(ValueError, match=r"holds no model: config.json and model.safetensors must be there"):
             read(tmp_path)
+
+
+def test_only_an_earlier_model_is_replaced(ours: Path, tmp_path: Path) -> None:
+    model = CCASSG.load(ours)
+    model.save(ours)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "README.md").write_text("my thesis")
+    with pytest.raises(ValueError, match="mine holds files that ccassg is not known to have written"):
+        model.save(tmp_path / "mine")
+    assert (tmp_path / "mine" / "README.md").read_text() == "my thesis"
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["README.md"]
+    (ours / "README.md").write_text("my notes on this model")
+    with pytest.raises(ValueError, match=r"README\.md is not as ccassg wrote it; move it away, or name another folder"):
+        model.save(ours)
+    assert (ours / "README.md").read_text() == "my notes on this model"

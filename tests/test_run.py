@@ -9,9 +9,10 @@ import pytest
 from ccassg import Dataset
 from ccassg.datasets import stochastic_block_graph
 from ccassg.evaluate import summary
+from ccassg.io import folders
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.labels import EMBEDDING, NODES
-from ccassg.run import RUN, page, read_run, save_run
+from ccassg.run import FILES, RUN, page, read_run, save_run
 from ccassg.systems import make
 
 
@@ -69,6 +70,12 @@ def test_a_folder_without_a_run_says_how_to_make_one(tmp_path):
         read_run(tmp_path)
 
 
+def sealed(folder, **changes):
+    """Make the hashes of a run fit what is in its folder now."""
+    record = json.loads((folder / RUN).read_text()) | changes
+    folders.write_index(folder, RUN, {name: record[name] for name in record if name not in ("files", "sha256")})
+
+
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
@@ -81,6 +88,7 @@ def test_a_folder_without_a_run_says_how_to_make_one(tmp_path):
 def test_labels_that_are_no_classes_are_refused(saved, labels, sentence):
     folder, data, _ = saved
     pq.write_table(pa.table({"id": data.ids, "label": labels}), folder / NODES)
+    sealed(folder)
     with pytest.raises(ValueError, match=rf"nodes\.parquet, column 'label': {re.escape(sentence)}"):
         page(folder)
 
@@ -88,6 +96,7 @@ def test_labels_that_are_no_classes_are_refused(saved, labels, sentence):
 def test_labels_of_other_nodes_are_refused(saved):
     folder, *_ = saved
     pq.write_table(pa.table({"id": [1, 2], "label": ["a", "b"]}), folder / NODES)
+    sealed(folder)
     with pytest.raises(ValueError, match=r"nodes\.parquet has 2 labels for 60 nodes; fit the model again"):
         page(folder)
 
@@ -95,8 +104,7 @@ def test_labels_of_other_nodes_are_refused(saved):
 def test_the_page_says_that_labels_are_ids(saved):
     folder, data, _ = saved
     pq.write_table(pa.table({"id": data.ids, "label": [f"name {i}" for i in range(60)]}), folder / NODES)
-    record = json.loads((folder / RUN).read_text()) | {"class_names": None}
-    (folder / RUN).write_text(json.dumps(record))
+    sealed(folder, class_names=None)
     found = page(folder)
     assert found.probe is None
     assert "the labels have 60 different values on 60 nodes" in found.notes[-1]
@@ -110,3 +118,33 @@ def test_the_page_says_which_classes_were_scored(saved, monkeypatch):
     assert found.probe["classes"] == [name for name in ("b", "a", "c") if name in found.probe["classes"]]
     assert found.notes[0] == "hm"
     assert found.notes[-1].startswith("of 3 classes the 2 with most nodes were scored")
+
+
+def test_a_run_of_mixed_files_is_refused(saved, tmp_path):
+    """As a copy that was cut off leaves it, or an embedding of another model."""
+    folder, data, z = saved
+    save_run(tmp_path / "other", make("raw-features").fit(data), data, z + 1, source="other.csv", provenance={})
+    whole = (folder / EMBEDDING).read_bytes()
+    for content in ((tmp_path / "other" / EMBEDDING).read_bytes(), whole[:-9], None):
+        (folder / EMBEDDING).unlink()
+        if content is not None:
+            (folder / EMBEDDING).write_bytes(content)
+        with pytest.raises(ValueError, match=r"embedding\.parquet is missing, or not as this run wrote it; fit again"):
+            page(folder)
+        (folder / EMBEDDING).write_bytes(whole)
+    assert (page(folder, 1).embedding == z).all()
+
+
+def test_a_run_without_hashes_is_of_an_earlier_version(saved):
+    folder, data, z = saved
+    record = json.loads((folder / RUN).read_text())
+    (folder / RUN).write_text(json.dumps({name: record[name] for name in record if name not in ("files", "sha256")}))
+    with pytest.raises(ValueError, match=r"holds no run \(run\.json is damaged, altered or of an earlier version\)"):
+        page(folder)
+    with pytest.raises(ValueError, match="holds files that ccassg is not known to have written"):
+        save_run(folder, make("raw-features").fit(data), data, z, source="", provenance={})
+
+
+def test_only_files_of_a_run_are_written(saved):
+    folder, *_ = saved
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)

@@ -1,7 +1,14 @@
 """What all commands share: help, completion, wrong command lines."""
 
+import os
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
+from pyarrow import csv
+
+from ccassg import read_embeddings
 
 
 def test_completion_offers_commands_and_options(complete):
@@ -76,3 +83,83 @@ def test_memory_that_runs_out_anywhere_is_one_sentence(program, bounded, tmp_pat
     assert err.startswith("Error: ccassg similar ")
     assert "needs more memory than there is (Unable to allocate " in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.fixture
+def theirs(files, model, tmp_path, monkeypatch):
+    """A folder of a user's graph, labels and papers, the model beside it; and the bytes of all of it."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(model, "m")
+    Path("graph").mkdir()
+    for name in ("edges.csv", "nodes.csv"):
+        shutil.copy(files / name, "graph")
+    csv.read_csv("graph/nodes.csv").to_pandas().to_parquet("graph/nodes.parquet")
+    Path("graph/nodes.csv").rename("labels.csv")
+    for name in ("graph/README.md", "graph/config.json", "package.json", "thesis.html", "thesis.parquet", "thesis.csv"):
+        Path(name).write_text('{"name": "mine"}')
+    os.link("thesis.html", "hard.html")
+    Path("soft.html").symlink_to("thesis.html")
+    Path("soft.json").symlink_to("/dev/stdout")
+    return lambda: {path: path.read_bytes() for path in Path().rglob("*") if path.is_file() and not path.is_symlink()}
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("fit graph -o graph", "graph is read by this very command"),
+        ("fit graph -o .", "holds files that ccassg is not known to have written"),
+        ("fit graph/edges.csv -f graph/nodes.parquet -o graph", "is read by this very command"),
+        ("fit cora -o graph", "graph holds files that ccassg is not known to have written (README.md and 3 more)"),
+        ("fit graph/edges.csv -f m/embedding.parquet -o m", "m/embedding.parquet is read by this very command"),
+        ("demo --model graph", "graph holds files"),
+        ("demo -o thesis.html", "thesis.html is there already"),
+        ("embed m graph -o thesis.parquet", "thesis.parquet is there already and is not known to be an earlier output"),
+        ("embed m graph -o graph/nodes.parquet", "nodes.parquet is read by this very command"),
+        ("embed m graph -o m/embedding.parquet", "embedding.parquet is read by this very command"),
+        ("embed m graph/edges.csv -f graph/nodes.parquet -o thesis.csv", "thesis.csv is there already"),
+        ("report m -o thesis.html", "thesis.html is there already"),
+        ("report m -o hard.html", "hard.html is there already"),
+        ("report m -o soft.html", "cannot write soft.html: it is a link"),
+        ("report m -o m/nodes.parquet", "nodes.parquet is there already"),
+        ("report m -o graph", "cannot write graph: it is a folder"),
+        ("convert graph -o graph --overwrite", "graph exists already; choose another name"),
+        ("convert graph -o thesis.csv --overwrite", "thesis.csv exists already; choose another name"),
+        *(
+            (f"{command} --json {file}", f"{file} is there already" if "soft" not in file else "it is a link")
+            for command in ("evaluate m", "similar m n1", "datasets", "bench --quick", "reproduce citation")
+            for file in ("package.json", "labels.csv", "m/config.json", "m/run.json", "soft.json")
+        ),
+        ("fit graph -o new --json package.json", "package.json is there already"),
+        ("embed m graph -o z.csv --json package.json", "package.json is there already"),
+        ("convert graph -o new --json package.json", "package.json is there already"),
+        ("demo --json package.json", "package.json is there already"),
+        ("datasets fetch cora --json package.json", "package.json is there already"),
+    ],
+)
+def test_nothing_of_a_user_is_ever_replaced(program, theirs, command, sentence):
+    before = theirs()
+    code, out, err = program(*command.split())
+    assert (code, out) == (2, ""), "refused at the door"
+    assert sentence in " ".join(err.split())
+    assert theirs() == before
+
+
+def test_the_same_command_again_replaces_what_it_wrote(program, theirs):
+    before = theirs()
+    for command in (
+        "fit graph -o new -s n_steps=2 --label-column label --json fit.json",
+        "embed m graph -o z.parquet --json embed.json",
+        "report m -o page.html --seeds 1",
+        "similar m n1 --json similar.json",
+        "convert graph -o store --overwrite --json convert.json",
+    ):
+        for _ in range(2):
+            assert program(*command.split())[0] == 0, command
+    assert theirs().items() >= before.items()
+
+
+def test_two_outputs_of_one_name(program, theirs):
+    code, _, err = program("embed", "m", "graph", "-o", "z.parquet", "--json", "z.parquet")
+    assert code == 2
+    assert "z.parquet is there already" in " ".join(err.split())
+    assert read_embeddings("z.parquet")[0].shape[0] == 60

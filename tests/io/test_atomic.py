@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from ccassg.io import atomic
-from ccassg.io.atomic import atomic_path, atomic_write, write_bytes_atomic
+from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, write_bytes_atomic
 
 
 def test_bytes_and_text_arrive_whole(tmp_path):
@@ -125,3 +125,59 @@ def test_a_disk_that_fails_is_heard_and_one_that_cannot_sync_is_not(tmp_path, mo
     assert caught.value.errno == errno.EIO
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
     assert (tmp_path / "a.bin").read_bytes() == (b"old" if kind == "file" else b"new")
+
+
+def begins_with_ours(path):
+    return path.read_bytes().startswith(b"ours")
+
+
+def test_only_earlier_outputs_may_be_replaced(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "ours.txt").write_text("ours, earlier")
+    os.link(tmp_path / "ours.txt", tmp_path / "hard.txt")
+    (tmp_path / "soft.txt").symlink_to(tmp_path / "ours.txt")
+    (tmp_path / "folder").mkdir()
+    for name in ("ours.txt", "hard.txt", "new.txt"):
+        require_replaceable(tmp_path / name, begins_with_ours, inputs=["cora", tmp_path / "mine.txt"])
+    with pytest.raises(ValueError, match=r"mine\.txt is there already and is not known to be an earlier output"):
+        require_replaceable(tmp_path / "mine.txt", begins_with_ours)
+    for name, given in (
+        ("ours.txt", "ours.txt"),
+        ("hard.txt", "ours.txt"),
+        ("hard.txt", "soft.txt"),
+        ("hard.txt", "."),
+    ):
+        with pytest.raises(ValueError, match=f"{name} is read by this very command; give the output another name"):
+            require_replaceable(tmp_path / name, begins_with_ours, inputs=[tmp_path / given])
+    for name, kind in (
+        ("soft.txt", "a link"),
+        ("folder", "a folder"),
+        ("no/new.txt", "the folder .*no does not exist"),
+    ):
+        with pytest.raises(OSError, match=f"cannot write .*{name}: (it is )?{kind}"):
+            require_replaceable(tmp_path / name, begins_with_ours)
+    assert sorted(os.listdir(tmp_path)) == ["folder", "hard.txt", "mine.txt", "ours.txt", "soft.txt"]
+
+
+def test_a_link_is_not_replaced(tmp_path):
+    (tmp_path / "there").symlink_to(tmp_path / "target")
+    with pytest.raises(OSError, match="it is a link; name a file"):
+        write_bytes_atomic(tmp_path / "there", b"x")
+    assert (tmp_path / "there").is_symlink()
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Error writing bytes to file. Detail: [errno 28] No space left on device",
+        "Can't write data (file write failed: time = now\n, errno = 28, error message = 'No space left on device', buf = 1)",
+    ],
+)
+def test_what_libraries_say_becomes_what_the_system_said(tmp_path, said):
+    with (
+        pytest.raises(OSError, match=r"^cannot write .*x: No space left on device$") as caught,
+        atomic_path(tmp_path / "x"),
+    ):
+        raise OSError(said)
+    assert caught.value.errno == 28

@@ -3,9 +3,13 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from ccassg.io.embedding_formats import is_ours
 from ccassg.io.embeddings import read_embeddings, write_embeddings
+from ccassg.io.folders import write_index
 
 Z = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)
 IDS = {
@@ -63,3 +67,56 @@ def test_ids_that_repeat_are_refused(tmp_path):
     for ids in (np.zeros(11, int), np.array(["a"] * 11)):
         with pytest.raises(ValueError, match="all be different"):
             write_embeddings(tmp_path / "z.csv", Z, ids)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "pq", "csv", "npy", "vec", "w2v", "txt", "h5ad"])
+def test_only_embeddings_written_here_are_replaced(tmp_path, suffix):
+    path = tmp_path / f"z.{suffix}"
+    for ids in (None, [f"n{i}" for i in range(11)], [str(i) for i in range(11)]):
+        write_embeddings(path, Z, ids)
+        assert is_ours(path)
+    path.write_text("mine")
+    with pytest.raises(ValueError, match=rf"z\.{suffix} is there already and is not known to be an earlier output"):
+        write_embeddings(path, Z)
+    assert path.read_text() == "mine"
+
+
+def test_files_of_the_same_kind_are_not_taken_for_ours(tmp_path):
+    """Tables, matrices and vectors as others make them, and our own with something added."""
+    import anndata
+    import pandas as pd
+
+    frame = pd.DataFrame(Z, columns=["e0", "e1", "e2"]).assign(id=range(11))[["id", "e0", "e1", "e2"]]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    write_embeddings(tmp_path / "b.parquet", Z)
+    added = pq.read_table(tmp_path / "b.parquet")
+    pq.write_table(added.append_column("label", pa.array(["x"] * 11)), tmp_path / "b.parquet")
+    np.save(tmp_path / "a.npy", Z)
+    (tmp_path / "a.ids.json").write_text(json.dumps([*range(11)]))
+    write_embeddings(tmp_path / "b.npy", Z)
+    np.save(tmp_path / "b.npy", Z + 1)
+    (tmp_path / "a.vec").write_text("2 2\na 0.1 0.2\nb 0.3 0.4\n")
+    (tmp_path / "b.vec").write_text("2 2\na 0.1 0.2 \nb 0.3 0.4 \n")
+    for name, text in (("a", "3 1\n1 2\n2 0\n0 3\n"), ("b", "3 1 \n1 2 \n2 0 \n0 3 \n"), ("c", "0 1 0.5\n1 2 0.5\n")):
+        (tmp_path / f"{name}.txt").write_text(text)
+    anndata.AnnData(Z).write_h5ad(tmp_path / "a.h5ad")
+    write_embeddings(tmp_path / "b.h5ad", Z)
+    clustered = anndata.read_h5ad(tmp_path / "b.h5ad")
+    clustered.obs["cluster"] = "1"
+    clustered.write_h5ad(tmp_path / "b.h5ad")
+    assert [path.name for path in sorted(tmp_path.iterdir()) if is_ours(path)] == []
+
+
+def test_ids_of_somebody_else_beside_a_new_matrix_stay(tmp_path):
+    (tmp_path / "z.ids.json").write_text('["a", "b"]')
+    with pytest.raises(ValueError, match=r"z\.ids\.json is there already"):
+        write_embeddings(tmp_path / "z.npy", Z)
+    assert (tmp_path / "z.ids.json").read_text() == '["a", "b"]'
+
+
+def test_the_embedding_of_a_run_is_no_place_for_another(tmp_path):
+    write_embeddings(tmp_path / "embedding.parquet", Z)
+    write_index(tmp_path, "run.json", {})
+    with pytest.raises(ValueError, match="is there already"):
+        write_embeddings(tmp_path / "embedding.parquet", Z)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from ccassg import Dataset, as_graph
 from ccassg.graph.scaling import Scaling
 from ccassg.io import storewriter
-from ccassg.io.store import MANIFEST, manifest_hash, open_store, part_bounds
+from ccassg.io.store import MANIFEST, aside, is_store, manifest_hash, open_store, part_bounds
 from ccassg.io.storewriter import StoreWriter, write_store
 
 N = 60
@@ -186,3 +187,41 @@ def test_a_failed_write_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="announced with 5 rows"), StoreWriter(tmp_path / "s") as writer:
         writer.add_pieces("labels", np.int64, (5,), iter([np.zeros(3)]))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "notes.txt", "folder", "labels.npy"])
+def test_overwriting_spares_what_is_not_a_stores(tmp_path, name):
+    """A folder with a manifest of something else, a store with other files in it, a link in place of an array."""
+    store = tmp_path / "s"
+    if name == "manifest.json":
+        store.mkdir()
+        (store / name).write_text('{"manifest_version": 3}')
+    else:
+        write_store(store, Dataset(as_graph(PAIR), np.zeros(2, int)))
+        if name == "folder":
+            (store / name).mkdir()
+        elif name == "notes.txt":
+            (store / name).write_text("mine")
+        else:
+            (store / name).replace(tmp_path / name)
+            (store / name).symlink_to(tmp_path / name)
+    before = sorted(os.listdir(store))
+    with pytest.raises(ValueError, match="s is not replaced: .*; choose another name, or remove it first"):
+        write_store(store, as_graph(PAIR), overwrite=True)
+    assert sorted(os.listdir(store)) == before
+
+
+def test_a_store_set_aside_comes_back(tmp_path):
+    """As a kill between the two renames leaves it; `tests/trust/test_kill_writes.py` has the real kills."""
+    write_store(tmp_path / "s", as_graph(PAIR, np.ones((2, 3))))
+    for come_back in (open_store, is_store, part_bounds):
+        (tmp_path / "s").rename(aside(tmp_path / "s"))
+        assert come_back(tmp_path / "s")
+        assert os.listdir(tmp_path) == ["s"]
+    (tmp_path / "s").rename(aside(tmp_path / "s"))
+    with pytest.raises(ValueError, match="s exists already; pass `overwrite=True`"):
+        write_store(tmp_path / "s", as_graph(PAIR))
+    write_store(aside(tmp_path / "s"), as_graph(PAIR))  # as a kill after both leaves it
+    write_store(tmp_path / "s", as_graph(PAIR, np.zeros((2, 3))), overwrite=True)
+    assert os.listdir(tmp_path) == ["s"]
+    assert (open_store(tmp_path / "s").graph.features == 0).all()

@@ -139,6 +139,16 @@ def test_write_report_of_an_array_and_what_the_user_gives_in_place_of_the_datase
         write_report(tmp_path / "short.html", z[:11], data)
 
 
+def test_only_a_page_of_ours_is_replaced(tmp_path):
+    z = np.random.default_rng(0).normal(size=(10, 3))
+    for _ in range(2):
+        write_report(tmp_path / "page.html", z)
+    (tmp_path / "thesis.html").write_text("<html>mine</html>")
+    with pytest.raises(ValueError, match=r"thesis\.html is there already and is not known to be an earlier output"):
+        write_report(tmp_path / "thesis.html", z)
+    assert (tmp_path / "thesis.html").read_text() == "<html>mine</html>"
+
+
 def test_a_hostile_title_stays_a_title(tmp_path):
     for title in HOSTILE:
         text = page.render({"title": title})

@@ -15,12 +15,14 @@ import numpy as np
 import psutil
 import scipy.sparse as sp
 
-from ccassg import CCASSG, as_graph, worker
+from ccassg import CCASSG, as_graph, worker, write_embeddings, write_store
 from ccassg.cli import main
 from ccassg.datasets import cards
 from ccassg.datasets.download import fetch_dataset
 from ccassg.experiments import runner
 from ccassg.experiments.records import Records, key_of
+from ccassg.graph import Dataset
+from ccassg.run import save_run
 
 SOAK = os.environ.get("CCASSG_SOAK") == "1"
 SEED = int(os.environ.get("CCASSG_FUZZ_SEED", "0"))
@@ -150,3 +152,52 @@ def fit_with_threads(threads, n_nodes, path):
     model = CCASSG(encoder="gcn", n_layers=2, hidden_dim=64, embedding_dim=32, n_steps=10, random_state=0)
     np.save(path, model.fit_transform(graph))
     return torch.get_num_threads()
+
+
+def written(kind, path, seed):
+    """Write a store, a run, a model or a matrix with its ids, in place of what is there; equal seeds give equal contents."""
+    rng = np.random.default_rng(seed)
+    data = Dataset(
+        as_graph(rng.integers(0, 20, (2, 40)), rng.normal(size=(20, 4)), node_ids=[f"n{i}" for i in range(20)])
+    )
+    if kind == "store":
+        write_store(path, data, overwrite=True)
+    elif kind == "matrix":
+        write_embeddings(path, data.graph.features, data.ids)
+    else:
+        model = CCASSG(random_state=seed).fit(data)
+        if kind == "run":
+            save_run(Path(path), model, data, model.transform(data), source=f"seed {seed}", provenance={})
+        else:
+            model.save(path)
+
+
+def killed_at(k, kind, path, seed, every=False):
+    """Do `written`, killed just before the k-th time that a name near ``path`` changes (``every``: or a file is opened)."""
+    changes = {"os.rename", "os.remove", "os.rmdir"} | ({"os.mkdir", "open"} if every else set())
+    place, n_seen = str(Path(path).parent), 0
+
+    def hook(event, arguments):
+        nonlocal n_seen
+        if event in changes and (str(arguments[0]).startswith(place) or arguments[-1] not in (-1, None)):
+            n_seen += 1
+            if n_seen == k:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    written(kind, path, seed)
+    return n_seen
+
+
+def unheard(*arguments):
+    """`ccassg ARGUMENTS | true`: its exit code."""
+    kept, (read, write) = os.dup(1), os.pipe()
+    os.close(read)
+    os.dup2(write, 1)
+    sys.argv = ["ccassg", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        return end.code or 0
+    finally:
+        os.dup2(kept, 1)

@@ -11,6 +11,8 @@ TITLES = {
     "killed fits": "`ccassg fit` killed (SIGKILL) and resumed",
     "killed runners": "the experiments' runner killed while it writes records",
     "killed reproductions": "`ccassg reproduce` killed with its workers",
+    "killed writes": "stores, runs, models and embeddings killed at each change of a name while they are replaced",
+    "forged runs": "forged run folders: wrong hashes, missing files, wrong types, links",
     "full disk": "disk full while a run is saved",
     "read-only place": "place that cannot be written",
     "Ctrl-C": "Ctrl-C during `ccassg fit`",

@@ -206,7 +206,7 @@ def test_overwriting_spares_what_is_not_a_stores(tmp_path, name):
             (store / name).replace(tmp_path / name)
             (store / name).symlink_to(tmp_path / name)
     before = sorted(os.listdir(store))
-    with pytest.raises(ValueError, match="s is not replaced: .*; choose another name, or remove it first"):
+    with pytest.raises(ValueError, match=r"s is not replaced: .*; choose another name, or remove it first"):
         write_store(store, as_graph(PAIR), overwrite=True)
     assert sorted(os.listdir(store)) == before
 

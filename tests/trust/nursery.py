@@ -36,17 +36,18 @@ class Ended:
 class Nursery:
     """Starts children one after the other, in ``folder``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, through=(), env=os.environ, umask=-1) -> None:
+        """``through`` is a command that starts another, ``env`` the environment of all children."""
         self.folder = folder
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "COLUMNS": "200"}
-        self.process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        environment = env | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "COLUMNS": "200"}
+        command = [*through, sys.executable, __file__]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, umask=umask)
         self.pid = 0
 
-    def start(self, *arguments, env=None) -> int:
+    def start(self, *arguments, env=None, cwd=None) -> int:
         """Start `ccassg ARGUMENTS`; the child's process id."""
-        return self._order({"argv": ["ccassg", *map(str, arguments)], "env": env or {}})
+        return self._order({"argv": ["ccassg", *map(str, arguments)], "env": env or {}, "cwd": str(cwd or self.folder)})
 
     def start_call(self, name, *arguments) -> int:
         """Start ``module:function`` with arguments that JSON can hold; what it returns is printed as JSON."""
@@ -64,9 +65,9 @@ class Nursery:
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
-    def run(self, *arguments, env=None) -> Ended:
+    def run(self, *arguments, env=None, cwd=None) -> Ended:
         """`ccassg ARGUMENTS`, to its end."""
-        self.start(*arguments, env=env)
+        self.start(*arguments, env=env, cwd=cwd)
         return self.wait()
 
     def call(self, name, *arguments):
@@ -117,7 +118,7 @@ def _live(order) -> None:
     code = 1
     try:
         folder = Path(order["folder"])
-        os.chdir(folder)
+        os.chdir(order.get("cwd", folder))
         for number, path in ((0, os.devnull), (1, folder / "stdout"), (2, folder / "stderr")):
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if number else 0), 0o666), number)
         os.environ.update(order["env"])

@@ -47,6 +47,7 @@ def reproduce(
     """
     from ccassg.experiments import EXPERIMENTS, Records, documents
     from ccassg.experiments.reproduce import reproduce as redo
+    from ccassg.io.atomic import require_room
 
     # The studies of the repository come here with experiments and a document of their own.
     experiments, page = context.obj or (EXPERIMENTS, DOCUMENT)
@@ -60,6 +61,7 @@ def reproduce(
         if name not in experiments:
             raise ValueError(f"there is no experiment {name!r}; choose from {', '.join(experiments)}")
     document = results.parent / page if (results.parent / page).is_file() else None
+    require_room(results / "tables", 1) if results.is_dir() else results.mkdir(parents=True)  # before the work
     records = Records(results)
     done = {}
     for name in wanted:

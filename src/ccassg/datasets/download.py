@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ccassg.datasets.cards import FILES, SourceFile
-from ccassg.datasets.load import cache_folder, check_name
+from ccassg.datasets.load import cache_folder, check_name, expanded
 from ccassg.io.atomic import atomic_path
 
 Progress = Callable[[str, int, int], None]
@@ -39,7 +39,7 @@ def fetch_dataset(
     check_name(name)
     if attempts < 1:
         raise ValueError(f"attempts must be at least 1, got {attempts}")
-    target = cache_folder() if folder is None else Path(folder).expanduser()
+    target = cache_folder() if folder is None else expanded(folder)
     return [_fetch(file, target / file.path, base_url, progress, attempts, wait) for file in FILES[name]]
 
 

@@ -71,16 +71,27 @@ def find_folder(name: str, data_dir: str | os.PathLike[str] | None = None) -> Pa
 def search_path(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
     """Return the folders where files are looked for: ``data_dir`` or else ``CCASSG_DATA``, then the cache."""
     given = data_dir if data_dir is not None else os.environ.get("CCASSG_DATA")
-    return ([Path(given).expanduser()] if given else []) + [cache_folder()]
+    return ([expanded(given)] if given else []) + [cache_folder()]
 
 
 def cache_folder() -> Path:
     """Return where fetched files are kept: the environment variable ``CCASSG_CACHE``, else the system's cache for ccassg."""
     if given := os.environ.get("CCASSG_CACHE"):
-        return Path(given).expanduser()
+        return expanded(given)
     import pooch  # not needed by those who only use Cora or their own graph
 
-    return Path(pooch.os_cache("ccassg"))
+    try:
+        return Path(pooch.os_cache("ccassg"))
+    except RuntimeError:
+        raise ValueError("there is no home folder to keep datasets in; name a folder in CCASSG_CACHE") from None
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path with ``~`` written out; ValueError if nobody knows that home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ValueError(f"{path}: whose home folder ~ stands for is not known; write the folder in full") from None
 
 
 def check_name(name: Any) -> None:

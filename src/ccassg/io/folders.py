@@ -74,7 +74,8 @@ def files_of(folder: Path) -> dict[str, str]:
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
     """Give an empty folder to write to; when the block ends, its files take the place of the earlier ones, all or none."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with said_of(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     recover(folder)  # else the rename below would find its place taken
     with tempfile.TemporaryDirectory(prefix=_OURS, suffix=".tmp", dir=folder) as name:
         staged = Path(name) / "files"
@@ -130,8 +131,9 @@ def require_whole(folder: Path) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Keep a folder for this process, making it if need be; ValueError if another one has it. The lock ends with the process."""
     made = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
+    with said_of(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -35,7 +35,10 @@ class DeepWalk(Embedder):
         return self.add_features
 
     def _fit(self, graph: Graph, on_step: OnStep | None) -> list[float]:
-        from gensim.models import Word2Vec
+        try:
+            from gensim.models import Word2Vec
+        except RuntimeError as error:  # a user without any home folder
+            raise ImportError(f"gensim cannot be loaded: {error} Set HOME to a folder") from None
 
         rng = np.random.default_rng(self.seed_)
         starts = np.flatnonzero(np.diff(graph.indptr))

@@ -107,15 +107,24 @@ def test_wrong_hash_is_deleted_and_reported(fetch, server, tmp_path):
     assert fetch() == [tmp_path / NAME]
 
 
-def test_wrong_file_in_place_is_replaced_only_by_a_right_one(fetch, server, tmp_path):
+def test_wrong_file_in_the_cache_is_replaced_only_by_a_right_one(fetch, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("CCASSG_CACHE", str(tmp_path))
     (tmp_path / NAME).write_bytes(b"old")
     server.files[f"/data/{NAME}"] = b"new but wrong"
     with pytest.raises(ValueError, match="known hash"):
-        fetch()
+        fetch(folder=None)
     assert (tmp_path / NAME).read_bytes() == b"old"
     server.files[f"/data/{NAME}"] = CONTENT
-    fetch()
+    fetch(folder=None)
     assert (tmp_path / NAME).read_bytes() == CONTENT
+
+
+def test_a_file_of_somebody_elses_in_a_folder_stays(fetch, server, tmp_path):
+    (tmp_path / NAME).write_bytes(b"mine")
+    with pytest.raises(ValueError, match=f"{NAME} is there already and is not the file of .*; move it away"):
+        fetch()
+    assert (tmp_path / NAME).read_bytes() == b"mine"
+    assert server.requests == []
 
 
 def test_file_that_is_not_there_is_asked_for_once(fetch, server, tmp_path):

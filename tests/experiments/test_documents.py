@@ -79,3 +79,20 @@ def test_accuracy_and_speed_of_what_is_recorded(tmp_path, fake):
     (tmp_path / "bench.json").write_text(json.dumps({"datasets": [row]}))
     cora = headline(records).splitlines()[2]
     assert [cell.strip() for cell in cora.strip("|").split("|")][4:] == ["3.0x", "5.0x"]
+
+
+@pytest.mark.parametrize("name", ["tables/citation.csv", "tables/citation.md"])
+def test_tables_of_somebody_else_stay(tmp_path, fake, name):
+    experiment = EXPERIMENTS["citation"]
+    plan = experiment.plan(datasets=["cora"], methods=["cca-ssg"], n_seeds=1)
+    records = Records(tmp_path)
+    for run in experiment.runs(plan):
+        records.add(fake(run))
+    (tmp_path / "tables").mkdir()
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ValueError, match=f"{name} is there already and is not known to be an earlier output"):
+        write("citation", experiment, records, plan)
+    assert [path.read_text() for path in (tmp_path / "tables").iterdir()] == ["mine"]
+    (tmp_path / name).unlink()
+    for _ in range(2):
+        assert write("citation", experiment, records, plan) is not None

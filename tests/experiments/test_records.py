@@ -46,6 +46,15 @@ def test_a_line_that_was_not_finished_is_ignored_and_then_cut_off(tmp_path, cut)
     assert [json.loads(line)["run"]["seed"] for line in path.read_text().splitlines()] == [0, 1, 2, 3]
 
 
+def test_a_file_of_somebody_else_is_not_cut_off(tmp_path):
+    path = tmp_path / "cora.jsonl"
+    for mine in ('{"title": "my notes"}', "x", '{"key": 7}'):
+        path.write_text(mine)
+        with pytest.raises(ValueError, match=r"cora\.jsonl, line 1 is not the record of a run"):
+            append(path, record(0))
+        assert path.read_text() == mine
+
+
 def test_a_broken_line_elsewhere_is_an_error_with_its_number(tmp_path):
     path = tmp_path / "cora.jsonl"
     append(path, record(0))

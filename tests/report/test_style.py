@@ -53,3 +53,13 @@ def test_curves_differ_by_more_than_colour_and_cells_show_their_values(drawn):
 
 def test_the_users_own_figures_keep_their_looks(drawn):
     assert drawn[3] == drawn[4]
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_a_picture_of_somebody_else_stays(tmp_path, ending):
+    for _ in range(2):
+        draw(tmp_path / "ours")
+    (tmp_path / f"mine.{ending}").write_text("<svg>mine</svg>")
+    with pytest.raises(ValueError, match=rf"mine\.{ending} is there already and is not known to be an earlier output"):
+        draw(tmp_path / "mine")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"mine.{ending}", "ours.png", "ours.svg"]

@@ -67,3 +67,14 @@ def test_a_column_without_entries_changes_nothing(x: NDArray[np.float64]) -> Non
 def test_no_more_variates_than_features_and_nodes_allow(x: NDArray[np.float64]) -> None:
     assert LinearCCA(embedding_dim=50, random_state=0).fit_transform(graph_of(x)).shape == (120, 6)
     assert LinearCCA(embedding_dim=50, random_state=0).fit_transform(graph_of(x[:4])).shape == (4, 3)
+
+
+def test_features_that_hardly_vary_give_fewer_variates_or_a_sentence():
+    x = np.random.default_rng(0).normal(size=(30, 4))
+    ring = np.stack([np.arange(30), (np.arange(30) + 1) % 30])
+    model = LinearCCA(random_state=0)
+    assert model.fit_transform(as_graph(ring, x * [1, 1, 1e-22, 1e-22])).shape == (30, 2)
+    single = np.zeros((30, 4))
+    single[3, 2] = 1e-22
+    with pytest.raises(ValueError, match="the features vary too little for linear CCA"):
+        model.fit(as_graph(ring, single))

@@ -24,10 +24,12 @@ from ccassg.datasets.planetoid import unpickle
 from ccassg.experiments import EXPERIMENTS, documents
 from ccassg.experiments.records import Records, key_of
 from ccassg.experiments.reproduce import summarize
-from ccassg.io.labels import encode_labels, read_labels
+from ccassg.graph import Dataset
+from ccassg.io.folders import DECIDED
+from ccassg.io.labels import encode_labels, read_labelled, read_labels
 from ccassg.io.store import manifest_hash, open_store
 from ccassg.io.storewriter import write_store
-from ccassg.run import read_run
+from ccassg.run import page, read_run, save_run
 from ccassg.training import checkpoint
 
 MEMORY, SECONDS = 2**30, 20
@@ -37,6 +39,7 @@ SMALL = dataclasses.replace(EXPERIMENTS["citation"], datasets=("cora",), methods
 PLAN = SMALL.plan()
 # Whole files that `prepare` makes and that one file is enough of.
 TEXTS = ("store/manifest.json", "model/config.json", "run.json", "a.jsonl", "labels.csv", "allx")
+SIGNED = "run.json twisted and signed"  # then it is one of ours
 KINDS = ("store", "array", "model", "weights", "run", "record", "table", "label", "checkpoint", "pickle")
 
 
@@ -74,6 +77,83 @@ def try_file(kind: str, folder: Path, rng: np.random.Generator) -> bool:
                 return False
             raise AssertionError(f"{kind}: refused without a word") from error
     return True
+
+
+def forge_runs(folder: str, n_runs: int, seed: int) -> dict[str, int]:
+    """Forge so many run folders and read, page and write over them; how many were refused. Nothing outside may change."""
+    signal.signal(signal.SIGALRM, _too_long)
+    base, counts = Path(folder), {"taken": 0, "refused": 0}  # a refusal without a word is a KeyError
+    graph = as_graph(
+        sp.random(12, 12, density=0.2, random_state=0), np.eye(12, 5), node_ids=[f"n{i}" for i in range(12)]
+    )
+    data = Dataset(graph, np.arange(12) % 2)
+    model = CCASSG(random_state=0).fit(data)
+    save_run(base / "good", model, data, model.transform(data), source="x", provenance={})
+    (base / "outside").mkdir()
+    (base / "outside" / "thesis.txt").write_text("mine")
+    for file in (base / "good").iterdir():
+        shutil.copy(file, base / "outside")
+    outside = _contents(base / "outside")
+    for i in range(n_runs):
+        rng, work = np.random.default_rng([seed, i]), base / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(base / "good", work)
+        what = _forge_run(work, base / "outside", rng)
+        theirs = _contents(work)
+        signal.alarm(SECONDS)
+        try:
+            for act in (
+                lambda work=work: page(work, 1),
+                lambda work=work: read_labelled(work),
+                lambda work=work: save_run(work, model, data, model.transform(data), source="y", provenance={}),
+            ):
+                try:
+                    act()
+                    counts["taken"] += 1
+                except ValueError as error:
+                    counts["refused" if str(error) else "without a word"] += 1
+            ours = set(_contents(base / "good").values()) | ({theirs.get("run.json")} if what == SIGNED else set())
+            now = _contents(work)
+            lost = [name for name, content in theirs.items() if now.get(name) != content and content not in ours]
+            assert not lost, f"{lost} were replaced"
+            assert _contents(base / "outside") == outside, "something outside was changed"
+        except BaseException as error:
+            raise AssertionError(f"run {i}, {what}, seed {seed}: {type(error).__name__}: {error}") from error
+    signal.alarm(0)
+    return counts
+
+
+def _forge_run(work: Path, outside: Path, rng: np.random.Generator) -> str:
+    """Change one thing of a run: an entry of run.json (its own hash made to fit or not), a file, or what was being moved in."""
+    files = sorted(path.name for path in work.iterdir())
+    name = files[rng.integers(len(files))]
+    index, kind = work / "run.json", rng.integers(0, 7)
+    if kind <= 2:
+        record = twisted(json.loads(index.read_text()), rng)
+        signed = kind > 0 and isinstance(record, dict)
+        index.write_text(json.dumps(record | {"sha256": manifest_hash(record)} if signed else record))
+        return SIGNED if signed else "run.json twisted"
+    if kind == 3:
+        (work / name).unlink()
+        return f"{name} missing"
+    if kind == 4:
+        (work / name).unlink()
+        (work / name).symlink_to(outside / (name if rng.random() < 0.5 else "thesis.txt"))
+        return f"{name} a link"
+    if kind == 5:
+        (work / name).write_bytes(damaged((work / name).read_bytes(), rng))
+        return f"{name} damaged"
+    decided = work / DECIDED
+    if rng.random() < 0.5:
+        decided.symlink_to(outside)
+    else:
+        shutil.copytree(outside, decided)
+        (decided / name).write_bytes(damaged((decided / name).read_bytes(), rng))
+    return "something decided on"
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
 
 
 def campaign(folder: str, n_files: int, seed: int) -> dict[str, dict[str, int]]:

@@ -48,7 +48,7 @@ def test_of_two_fits_into_one_folder_one_wins(nursery, program, tables, tmp_path
 
 
 @pytest.mark.parametrize("name", ["s", "z.h5ad", "z.npy", "z.parquet", "z.csv", "z.txt", "page.html", "m"])
-def test_every_output_names_the_full_disk(nursery, tables, disk, tmp_path, name, scale):  # noqa: F811
+def test_every_output_names_the_full_disk(nursery, tables, disk, tmp_path, name, scale, count):  # noqa: F811
     kind = name.rpartition(".")[2]
     assert nursery.run("fit", *tables, "-o", tmp_path / "model", *SMALL).code == 0
     command = {
@@ -70,3 +70,4 @@ def test_every_output_names_the_full_disk(nursery, tables, disk, tmp_path, name,
         assert str(disk / name) in ended.said
         assert {path: digest for path, digest in contents(disk).items() if path.name != "filler"} == before
     assert n_refused
+    count("full outputs", faults=n_refused, files_damaged=0)

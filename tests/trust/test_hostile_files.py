@@ -273,6 +273,13 @@ def test_forged_files_under_a_limit_of_memory(nursery, tmp_path, scale, figure):
     figure("forged files", files=sum(count["files"] for count in counts.values()), kinds=len(counts), findings=0)
 
 
+def test_forged_runs_harm_nobody(nursery, tmp_path, scale, figure):
+    n = scale(20, 2000)
+    counts = nursery.call("fuzz:forge_runs", str(tmp_path), n, SEED)
+    assert counts["refused"] > n
+    figure("forged runs", runs=n, harmed=0, **counts)
+
+
 def test_coverage_guided_fuzzing(tmp_path, scale, figure):
     n = scale(0, 15_000)
     if not n:

@@ -82,7 +82,7 @@ def model(person, place, tables):
     return place / "m"
 
 
-def test_the_whole_job_is_done(person, place, model, tables):
+def test_the_whole_job_is_done(person, place, model, tables, count):
     for command in (
         ("fit", *tables, "-o", "m", *QUICK, "--seed", 1),
         ("embed", "m", *tables, "-o", "z.h5ad"),
@@ -107,6 +107,7 @@ def test_the_whole_job_is_done(person, place, model, tables):
     ):
         ended = person.run(*command)
         assert (ended.code, ended.err) == (0, ""), (command, ended.err)
+        count("person", done=1)
     assert read_embeddings(place / "z.npy")[0].shape == (60, 4)
     made = [path for path in place.rglob("*") if path.name not in ("stdout", "stderr")]
     assert len(made) > 20
@@ -139,7 +140,7 @@ def test_without_a_home_folder_the_cache_is_missed_in_one_sentence(person, locke
     assert ended.code == 0 or "Set HOME to a folder" in ended.said
 
 
-def test_a_working_folder_that_cannot_be_written(person, place, model, tables, locked):
+def test_a_working_folder_that_cannot_be_written(person, place, model, tables, locked, count):
     for command in (
         ("fit", *tables, "-o", "m", *QUICK),
         ("embed", model, *tables, "-o", "z.csv"),
@@ -152,6 +153,7 @@ def test_a_working_folder_that_cannot_be_written(person, place, model, tables, l
         ended = person.run(*command, cwd=locked)
         assert (ended.code, ended.out.strip()) == (2, "null"), "before the work"
         assert "Permission denied" in ended.said, command
+        count("person", refused_in_a_sentence=1)
     for command in (
         ("fit", *tables, "-o", place / "elsewhere", *QUICK),
         ("report", model, "-o", place / "other.html"),

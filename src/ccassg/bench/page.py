@@ -13,8 +13,8 @@ from ccassg.report.tables import to_markdown
 
 def write_page(result: dict[str, Any], document: Path) -> None:
     """Renew the blocks of a Markdown file that show these figures, and the picture ``figures/speed`` beside it."""
-    draw(result, document.parent / "figures" / "speed")
     write_blocks(document, {"bench": _steps(result), "bench-growth": _growth(result)})
+    draw(result, document.parent / "figures" / "speed")
 
 
 def write_blocks(document: Path, blocks: dict[str, str]) -> None:

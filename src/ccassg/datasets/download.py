@@ -40,6 +40,12 @@ def fetch_dataset(
     if attempts < 1:
         raise ValueError(f"attempts must be at least 1, got {attempts}")
     target = cache_folder() if folder is None else expanded(folder)
+    for file in FILES[name] if folder is not None else ():  # the cache is ours to mend, a folder is its owner's
+        path = target / file.path
+        if path.is_file() and not digest_matches(path, file.digest):
+            raise ValueError(
+                f"{path} is there already and is not the file of {name}; move it away, or name another folder"
+            )
     return [_fetch(file, target / file.path, base_url, progress, attempts, wait) for file in FILES[name]]
 
 

@@ -15,7 +15,7 @@ from ccassg.experiments.published import CITATION, COPURCHASE, TITLES
 from ccassg.experiments.records import Record, Records
 from ccassg.experiments.runs import OURS, classification_runs
 from ccassg.experiments.tables import FINDING, accuracy_cell
-from ccassg.io.atomic import atomic_write
+from ccassg.io.atomic import atomic_write, require_replaceable
 from ccassg.report.tables import to_csv, to_markdown
 
 
@@ -45,14 +45,19 @@ def write(
         if drawn is None:
             return None
         body = _body(drawn, experiment.title, used)
-    files = [figures / f"{stem}.{ending}" for stem in drawn.figures for ending in ("svg", "png")]
     tables = records.folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)
-    for suffix, rows in drawn.tables.items():
-        files.append(tables / f"{name}{'-' if suffix else ''}{suffix}.csv")
-        _write_text(files[-1], to_csv(rows))
-    files.append(tables / f"{name}.md")
-    _write_text(files[-1], body.replace("FIGURES", os.path.relpath(figures, tables)))
+    page = tables / f"{name}.md"
+    texts = {page: body.replace("FIGURES", os.path.relpath(figures, tables))}  # first: it vouches for those beside it
+    texts |= {
+        tables / f"{name}{'-' if suffix else ''}{suffix}.csv": to_csv(rows) for suffix, rows in drawn.tables.items()
+    }
+    is_ours = page.is_file() and page.read_bytes().startswith(b"**")
+    for path in texts:
+        require_replaceable(path, lambda _: is_ours)
+    for path, text in texts.items():
+        _write_text(path, text)
+    files = [figures / f"{stem}.{ending}" for stem in drawn.figures for ending in ("svg", "png")] + list(texts)
     if document is not None and replace_block(document, name, body.replace("FIGURES", "figures")):
         files.append(document)
     return Written(body.replace("FIGURES", str(figures)), tuple(files))

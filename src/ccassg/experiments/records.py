@@ -96,7 +96,9 @@ def unpack(packed: dict[str, Any]) -> npt.NDArray[np.float64]:
 
 
 def _parse(content: bytes, path: Path) -> list[Record]:
-    *lines, _torn = content.split(b"\n")  # without its line end, a line was not finished
+    *lines, torn = content.split(b"\n")  # without its line end, a line was not finished
+    if not torn.startswith(b'{"key": "'[: len(torn)]):
+        raise ValueError(f"{path}, line {len(lines) + 1} is not the record of a run; remove that line")
     found = []
     for number, line in enumerate(lines, 1):
         try:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 Array: TypeAlias = npt.NDArray[Any]
 Features: TypeAlias = Array | sp.csr_array
+TOO_SMALL = 1e-30  # squares of smaller 32-bit numbers, and their sums over a few columns, are 0
 
 # The largest number in 32 bits, and the largest whole one that every library takes.
 MAX_NUMBER, MAX_WHOLE = float(np.finfo(np.float32).max), 2**63 - 1
@@ -48,6 +49,11 @@ def check_features(features: Any, n_nodes: int | None = None) -> Features:
         else:
             matrix = values = np.ascontiguousarray(features, dtype=np.float32)
     require_finite("features", values)
+    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+    if 0 < largest < TOO_SMALL:
+        raise ValueError(
+            f"features are too small for 32-bit numbers, at most {largest:.3g}; multiply them by {1 / largest:.0e}"
+        )
     return matrix
 
 

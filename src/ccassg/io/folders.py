@@ -82,16 +82,19 @@ def replaced(folder: Path) -> Iterator[Path]:
         staged.mkdir()
         yield staged
         require_ours(folder, os.listdir(staged))
-        os.rename(staged, folder / DECIDED)
-        sync(folder)
+        with said_of(folder):
+            os.rename(staged, folder / DECIDED)
+            sync(folder)
     recover(folder)
 
 
 def recover(folder: Path) -> None:
     """Move in the files of a run that was killed once they were decided on; nothing is done where there are none."""
     decided = folder / DECIDED
-    if decided.is_symlink() or not decided.is_dir():
+    if not os.path.lexists(decided):
         return
+    if decided.is_symlink() or not decided.is_dir():
+        raise ValueError(f"{decided} is not what ccassg leaves there; remove it")
     with said_of(folder):
         # The indexes go last: until then the earlier one vouches for what is still to be replaced.
         names = sorted(os.listdir(decided), key=lambda name: (name == RUN, name == MODEL, name))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.io.atomic import atomic_path
+from ccassg.io.atomic import atomic_path, require_replaceable
 
 # Okabe and Ito's colours without yellow, which vanishes on paper; the order keeps neighbours far apart in grey, too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
@@ -47,18 +47,22 @@ def figure(
 
 
 def save(fig: Any, stem: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write the figure as ``stem.svg`` and ``stem.png`` (200 dots per inch); equal figures give equal files."""
+    """Write the figure as ``stem.svg`` and ``stem.png`` (200 dots per inch), in place of none but an earlier one.
+
+    Equal figures give equal files.
+    """
     from matplotlib import rc_context
 
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    made = []
+    made = [stem.with_name(f"{stem.name}.{ending}") for ending in ("svg", "png")]
+    is_ours = made[0].is_file() and b"<dc:title>ccassg</dc:title>" in made[0].read_bytes()
+    for target in made:
+        require_replaceable(target, lambda _: is_ours)
     # No date and no version in the files: drawing again after an update must not look like a change.
-    for ending, metadata in (("svg", {"Date": None, "Creator": "ccassg"}), ("png", {"Software": None})):
-        target = stem.with_name(f"{stem.name}.{ending}")
+    for target, metadata in zip(made, ({"Date": None, "Creator": "ccassg"}, {"Software": None}), strict=True):
         with atomic_path(target) as temporary, rc_context(_settings()):
-            fig.savefig(temporary, format=ending, dpi=200, metadata=metadata)
-        made.append(target)
+            fig.savefig(temporary, format=target.suffix[1:], dpi=200, metadata=metadata)
     return made[0], made[1]
 
 

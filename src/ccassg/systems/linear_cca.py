@@ -40,6 +40,9 @@ class LinearCCA(Embedder):
         views = [x[:, used] * (rng.random(x[:, used].shape) >= self.feature_mask_rate) for _ in range(2)]
         width = min(self.embedding_dim, int(used.sum()), graph.n_nodes - 1)
         model = RidgeCCA(n_components=width, shrinkage=self.shrinkage).fit(views)
+        width = model.weights_[0].shape[1]  # fewer where the features hardly vary
+        if width == 0:
+            raise ValueError("the features vary too little for linear CCA; rescale them, or choose another system")
         weights = np.zeros((graph.n_features, width))
         weights[used] = (model.weights_[0] + model.weights_[1]) / 2
         self.weights_ = torch.from_numpy(weights)

@@ -79,7 +79,7 @@ class System(BaseEstimator, ABC):
         return getattr(self, "module_", None)
 
     def save(self, folder: str | Path) -> None:
-        """Write ``model.safetensors``, ``config.json`` and a model card into ``folder``."""
+        """Write ``model.safetensors``, ``config.json`` and a model card into ``folder``: new, empty or an earlier model's."""
         check_is_fitted(self)
         given = self.get_params(deep=False) | {"random_state": self.seed_}  # also a seed that nobody gave
         saved = SavedModel(

@@ -4,6 +4,8 @@ import subprocess
 import sys
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from ccassg.io.folders import (
     CHECKPOINT,
@@ -80,6 +82,20 @@ def test_what_a_command_reads_is_not_where_it_writes(tmp_path):
     require_ours(tmp_path / "r", NAMES, inputs=[tmp_path, "cora"])
     with pytest.raises(ValueError, match=r"a\.txt is a file; name a folder"):
         require_ours(tmp_path / "r" / "a.txt", NAMES)
+
+
+def test_a_checkpoint_makes_a_folder_ours_and_somebody_elses_weights_do_not(tmp_path):
+    tensors = {"a": torch.zeros(3)}
+    save_file(tensors, tmp_path / CHECKPOINT, {"format": "pt"})
+    with pytest.raises(ValueError, match="not known to have written"):
+        require_ours(tmp_path, NAMES)
+    (tmp_path / CHECKPOINT).rename(tmp_path / f"{CHECKPOINT}.previous")
+    save_file(tensors, tmp_path / CHECKPOINT, {"fingerprint": "f", "sha256": "s"})
+    (tmp_path / "log.txt").write_text("mine")
+    require_ours(tmp_path, NAMES)  # the one before may be damaged
+    (tmp_path / "a.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"a\.txt is not as ccassg wrote it"):
+        require_ours(tmp_path, NAMES)
 
 
 def test_a_link_in_the_folder_is_not_followed(tmp_path):

@@ -168,7 +168,7 @@ def test_similar_knows_ids_of_every_kind_or_says_which_it_does_not(program, tmp_
     pq.write_table(pa.table({"id": ids, "e0": e0, "e1": e1}), tmp_path / "z.parquet")
     code, _, err = program("similar", tmp_path / "z.parquet", asked, "-k", 1, "--json", tmp_path / "s.json")
     if code == 0:
-        assert [row["id"] for row in json.loads((tmp_path / "s.json").read_text())] == [expected]
+        assert [row["id"] for row in json.loads((tmp_path / "s.json").read_text())["rows"]] == [expected]
     else:
         assert code == 2
         assert "z.parquet, column 'id'" in " ".join(err.split())

@@ -19,6 +19,7 @@ from torch import Tensor
 from ccassg.graph import FeatureSpace
 from ccassg.io import folders
 from ccassg.io.atomic import write_bytes_atomic
+from ccassg.io.files import open_regular
 from ccassg.provenance import versions
 
 FORMAT = 5
@@ -63,9 +64,10 @@ def load(folder: Path) -> SavedModel:
     if not config_path.is_file() or not weights_path.is_file():
         why = "config.json and model.safetensors must be there" if folder.exists() else "there is no such folder"
         raise ValueError(f"{folder} holds no model: {why}; make one with: ccassg fit GRAPH -o {folder}")
-    weights = weights_path.read_bytes()
+    with open_regular(weights_path) as weights_file, open_regular(config_path) as config_file:
+        weights, text = weights_file.read(), config_file.read()
     try:
-        config = json.loads(config_path.read_bytes())
+        config = json.loads(text)
         if config["format"] != FORMAT:
             raise _RefusedError(
                 f"has format {config['format']!r}, and this version reads {FORMAT}; fit the model again"

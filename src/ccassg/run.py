@@ -24,6 +24,7 @@ from ccassg.graph import Array, Dataset
 from ccassg.io import folders
 from ccassg.io.atomic import atomic_path
 from ccassg.io.embeddings import read_embeddings, write_embeddings
+from ccassg.io.files import open_regular
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
 from ccassg.io.store import location as store_of
@@ -101,7 +102,8 @@ def read_run(folder: Path) -> Run:
     folders.recover(folder)
     path = folder / RUN
     try:
-        record = json.loads(path.read_bytes())
+        with open_regular(path) as file:
+            record = json.loads(file.read())
         if not isinstance(record, dict):
             raise TypeError("not an object")
         given: dict[str, Any] = {}

@@ -113,6 +113,61 @@ def test_sizes_beyond_the_file_are_refused(tmp_path):
             read_matrix(tmp_path / name, Limits(growth_floor=1 << 20))
 
 
+def header(descr, shape):
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+@pytest.mark.parametrize(
+    ("descr", "shape", "sentence"),
+    [
+        ("<U0", (10**9,), "holds <U0 without any width"),
+        ("<f4", (0, 10**14), r"claims the shape \(0, 100000000000000\), out of proportion"),
+        ("<f4", (10**14, 0), r"claims the shape \(100000000000000, 0\), out of proportion"),
+        ("|u1", (1, 1_100_000), r"claims the shape \(1, 1100000\), out of proportion"),
+    ],
+)
+def test_arrays_that_hold_nothing_are_refused_before_they_are_made(tmp_path, descr, shape, sentence):
+    content = header(descr, shape) + bytes(1_100_000)
+    (tmp_path / "x.npy").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("x.npy", content)
+    for name in ("x.npy", "x.npz"):
+        with pytest.raises(ValueError, match=f"{name}.*{sentence}"):
+            read_matrix(tmp_path / name)
+
+
+def test_sparse_shapes_are_believed_in_proportion(tmp_path):
+    one = np.arange(3)
+    for kind, claim in (("coo", {"row": one, "col": one}), ("csr", {"indptr": one, "indices": one})):
+        for shape in ((200_000_000, 3), (3, 200_000_000)):
+            path = craft(tmp_path / "x.npz", format=kind.encode(), shape=shape, **claim)
+            with pytest.raises(ValueError, match=r"x\.npz claims the shape .*200000000.*, out of proportion"):
+                read_matrix(path)
+    assert read_matrix(craft(tmp_path / "x.npz", shape=(3, 2**20))).shape == (3, 2**20)
+
+
+def test_archives_of_other_compressions_are_refused(tmp_path):
+    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        with zipfile.ZipFile(tmp_path / "x.npz", "w", method) as archive:
+            archive.writestr("x.npy", header("<f4", (3, 2)) + bytes(24))
+        with pytest.raises(ValueError, match=r"x\.npy is compressed as no NumPy archive is"):
+            read_matrix(tmp_path / "x.npz")
+
+
+def test_integers_beyond_64_bits_name_their_file(tmp_path):
+    path = tmp_path / "v.json"
+    for text in ("9" * 5000, "9" * 20, "-" + "9" * 19):
+        path.write_text(f"[1, {text}]")
+        with pytest.raises(
+            ValueError, match=r"v\.json cannot be read: the integer '-?9+.* does not fit 64 bits"
+        ) as caught:
+            read_vector(path)
+        assert len(str(caught.value)) < 300
+    path.write_text(f"[{2**63 - 1}, {-(2**63)}]")
+    assert read_vector(path).to_pylist() == [2**63 - 1, -(2**63)]
+
+
 def test_what_is_no_matrix_is_refused(tmp_path):
     np.save(tmp_path / "x.npy", np.arange(3))
     with pytest.raises(ValueError, match=r"x\.npy.*two dimensions"):

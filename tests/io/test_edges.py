@@ -124,6 +124,11 @@ BAD = {
     "line 2: no value": ("e.csv", b"u,v,weight\n1,2,nan\n2,3,1\n"),
     "line 2: -1 cannot be a weight": ("e.csv", b"u,v,weight\n1,2,-1\n2,3,1\n"),
     "line 2: inf is not a finite": ("e.csv", b"u,v,weight\n1,2,inf\n2,3,1\n"),
+    "column 'target', line 3: the quote that opens here closes on another line, and no id holds a line break": (
+        "e.csv",
+        b'source,target\n1,2\n2,"3\n4,5\n5,6"\n6,7\n',
+    ),
+    "line 5: the quote that opens here closes on another": ("e.csv", b'c,v,u\n"a\nb",1,2\n"a\nb","3\n4",5\n'),
     "its content is Parquet": ("e.csv", b"PAR1...."),
     "its content is binary": ("e.csv", b"u,v\n\x00\x01"),
     "not a Parquet file: its content is text": ("e.parquet", b"u,v\n1,2\n"),

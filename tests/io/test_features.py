@@ -24,6 +24,15 @@ def test_first_column_holds_ids_if_edges_name_them(write):
         read_nodes(path, edge_ids=pa.array(["zoe"]))
 
 
+def test_ids_do_not_span_lines_and_text_may(write):
+    path = write("n.csv", 'id,x,t\n1,2,"a\nb"\n2,3,c\n')
+    assert read_nodes(path).features.shape == (2, 3)
+    with pytest.raises(ValueError, match=r"column 'id', line 2: the quote that opens here closes on another line"):
+        read_nodes(write("n.csv", 'id,x\n"1\n3",2\n2,3\n'))
+    rows = read_nodes(write("n.csv", 't,x\n"a\nb",2\nc,3\n'), edge_ids=pa.array([0, 1]))
+    assert rows.ids is None, "text in the first column is no reason to refuse it"
+
+
 def test_rows_stand_in_order_if_no_column_holds_ids(write):
     nodes = read_nodes(write("n.csv", "x,z\n0.5,1\n0.5,2\n"), edge_ids=pa.array([0, 1]))
     assert nodes.ids is None

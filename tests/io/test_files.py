@@ -1,10 +1,23 @@
 """Files known by their content, gzip bounded, errors in one sentence."""
 
 import gzip
+import os
+import socket
+from pathlib import Path
 
 import pytest
 
-from ccassg.io.files import Limits, check_file, content_kind, one_sentence, open_bytes, require_kind, suffix_of
+from ccassg.io.files import (
+    Limits,
+    check_file,
+    content_kind,
+    one_sentence,
+    open_bytes,
+    open_regular,
+    require_kind,
+    sha256,
+    suffix_of,
+)
 
 
 def test_kinds_by_content(write):
@@ -45,6 +58,37 @@ def test_files_that_are_none(tmp_path, write):
             check_file(path)
 
 
+def test_only_regular_files_are_opened_and_at_once(tmp_path, bounded):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        for path in (tmp_path / "pipe", tmp_path / "link", tmp_path / "socket", Path("/dev/zero"), tmp_path):
+            for read in (open_regular, check_file, sha256, content_kind):
+                bounded()
+                with pytest.raises(ValueError, match=f"{path.name} is (not a regular file|a folder); name a file"):
+                    read(path)
+    with pytest.raises(FileNotFoundError):
+        open_regular(tmp_path / "none")
+    (tmp_path / "link").unlink()
+    (tmp_path / "file").write_bytes(b"ab")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with open_regular(tmp_path / "link") as file:
+        assert file.read() == b"ab"
+
+
+def test_holes_count_for_nothing(tmp_path):
+    path = tmp_path / "x"
+    with open(path, "wb") as file:
+        file.truncate(2**30)
+        file.write(bytes(2**16))
+        file.seek(-(2**16), os.SEEK_END)
+        file.write(bytes(2**16))
+    assert Limits(growth=3, growth_floor=0).budget(path) == 3 * 2 * 2**16
+    with pytest.raises(ValueError, match=r"x claims 1,073,741,824 bytes, but 131,072 are written, the rest are holes"):
+        check_file(path)
+
+
 def test_errors_of_libraries_become_one_sentence():
     for error, sentence in [
         (KeyError("a\nb"), r"^x cannot be read: "),
@@ -73,3 +117,12 @@ def test_what_grows_beyond_its_budget_is_refused(tmp_path):
         match=r"x grows beyond 300 bytes when decoded, 3 times its size; if you trust it, write it again$",
     ):
         limits.require_budget(path, 301, "decoded", "write it again")
+
+
+def test_rows_without_content_are_believed_up_to_the_budget(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(bytes(100))
+    limits = Limits(growth=100, growth_floor=0, row=10)
+    limits.require_room(path, 1000, "claims 1,000 rows")
+    with pytest.raises(ValueError, match="x claims 1,001 rows, out of proportion to its size"):
+        limits.require_room(path, 1001, "claims 1,001 rows")

@@ -1,8 +1,11 @@
 """GraphML: what NetworkX writes, and what nobody should."""
 
+import gzip
+
 import networkx as nx
 import pytest
 
+from ccassg.io.files import Limits
 from ccassg.io.graphml import read_graphml
 from ccassg.io.graphs import read_graph
 
@@ -30,6 +33,24 @@ def test_defaults_and_isolated_nodes(tmp_path):
     loaded = read_graph(graphml(tmp_path, body))
     assert loaded.graph.features.tolist() == [[1], [7], [7]]
     assert loaded.graph.n_isolated == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"""<key id="k" for="node" attr.name="x" attr.type="string"><default>{"x" * 1000}</default></key>
+        <graph><node id="a"><data key="k">y</data></node>{"".join(f"<node id='{i}'/>" for i in range(1000))}EDGE</graph>""",
+        f"<graph>{'<node id=_a_/>' * 5000}EDGE</graph>".replace("_", "'"),
+        f"<graph>{'EDGE' * 3000}</graph>",
+        f"<graph><node id='{'a' * 200_000}'/>EDGE</graph>",
+    ],
+)
+def test_what_is_collected_stays_within_the_budget(tmp_path, body):
+    limits = Limits(growth=1, growth_floor=400_000, line=100_000)
+    packed = tmp_path / "x.graphml.gz"
+    packed.write_bytes(gzip.compress(graphml(tmp_path, body.replace("EDGE", EDGE)).read_bytes()))
+    with pytest.raises(ValueError, match=r"gz grows beyond 400,000 bytes when read|a tag of more than 100,000 bytes"):
+        read_graphml(packed, limits=limits)
 
 
 def graphml(folder, body, head=""):

@@ -1,5 +1,7 @@
 """Labels: names and numbers to classes, -1 where there is none."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,6 +42,25 @@ def test_bad_labels_get_their_sentence(tmp_path):
     with pytest.raises(ValueError, match="which column holds the labels"):
         read_labels(tmp_path / "l.csv")
     assert encode_labels(read_labels(tmp_path / "l.csv", label_column="q"))[1] == ("2",)
+
+
+@pytest.mark.parametrize("bad", ["--5", "-5-", "9" * 5000])
+def test_what_looks_like_a_number_and_is_none_is_refused_with_its_place(write, bad):
+    path = write("l.csv", f"id,label\na,1\nb,{bad}\nc,-1\n")
+    if bad == "-5-":
+        assert encode_labels(read_labels(path))[1] == ("-5-", "1")
+        return
+    with pytest.raises(ValueError, match=r"l\.csv, column 'label', line 3: '(--5'|999.*) cannot be a class") as caught:
+        encode_labels(read_labels(path))
+    assert len(str(caught.value)) < 300
+    assert encode_labels(read_labels(write("l.csv", f"id,label\na,x\nb,{bad}\n")))[1] == tuple(sorted(["x", bad]))
+
+
+def test_classes_do_not_span_lines(write):
+    with pytest.raises(
+        ValueError, match=r"l\.csv, column 'label', line 3: the quote that opens here closes on another"
+    ):
+        encode_labels(read_labels(write("l.csv", 'id,label\na,x\nb,"x\nc,y\nd,z"\n')))
 
 
 def test_label_files_match_by_id_or_order(tmp_path):
@@ -94,6 +115,15 @@ def test_a_file_of_labels_goes_first(folder, write):
         read_labelled(folder, write("y.txt", "1\n2\n"))
     with pytest.raises(ValueError, match="there is no such file or folder"):
         read_labelled(folder / "nothing")
+
+
+def test_a_pipe_in_a_folder_is_refused_at_once(folder, bounded):
+    for name in (NODES, EMBEDDING):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+        bounded()
+        with pytest.raises(ValueError, match=f"{name} is not a regular file"):
+            read_labelled(folder)
 
 
 def test_a_node_is_found_by_its_id_as_text():

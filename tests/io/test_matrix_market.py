@@ -7,7 +7,9 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+from ccassg.io.files import Limits
 from ccassg.io.graphs import read_graph
+from ccassg.io.matrix_market import read_matrix_market
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 
@@ -35,6 +37,12 @@ def test_features_match_row_by_row_and_last_nodes_stay(tmp_path):
     assert read_graph(tmp_path / "a.mtx", n_components=1).graph.n_isolated == 2
 
 
+def test_entries_are_counted_before_they_are_parsed(write):
+    path = write("a.mtx.gz", gzip.compress((HEAD + "3 3 9\n" + "1 2 1\n" * 100_000).encode()))
+    with pytest.raises(ValueError, match=r"grows beyond .* when parsed"):
+        read_matrix_market(path, Limits(growth=1, growth_floor=2_000_000))
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -50,7 +58,7 @@ def test_features_match_row_by_row_and_last_nodes_stay(tmp_path):
         (HEAD + "% only\n", "no line of sizes"),
         (HEAD + "3 3\n1 2 1\n", "line 2: expected rows, columns and entries"),
         (HEAD + "3 3 99999999999\n1 2 1\n", "more than the file can hold"),
-        (HEAD + "99999999999 99999999999 1\n1 2 1\n", "more than the file can hold"),
+        (HEAD + "99999999999 99999999999 1\n1 2 1\n", "claims 99,999,999,999 nodes in line 2, out of proportion"),
         (HEAD.replace("coordinate", "array") + "1 1\n1\n", "mmwrite"),
         (HEAD.replace("real", "complex") + "1 1 1\n1 1 1 1\n", "complex general matrices"),
         ("1 2 1\n", "its content is text"),

@@ -7,6 +7,7 @@ from typing import Any
 from ccassg.datasets import DATASETS
 from ccassg.experiments.documents import replace_block, short_commit
 from ccassg.experiments.published import TITLES
+from ccassg.io.files import open_regular
 from ccassg.report import style
 from ccassg.report.tables import to_markdown
 
@@ -29,7 +30,8 @@ def write_blocks(document: Path, blocks: dict[str, str]) -> None:
 def read_figures(path: Path) -> dict[str, Any]:
     """Return the figures that an earlier benchmark wrote."""
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
+        with open_regular(path) as file:
+            result = json.loads(file.read())
     except ValueError:
         result = None
     if not isinstance(result, dict) or "provenance" not in result:

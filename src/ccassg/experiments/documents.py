@@ -113,7 +113,7 @@ def headline(records: Records) -> str | None:
     if not any(found.values()):
         return None
     times_faster: dict[str, dict[str, str]] = {}
-    if (recorded := records.folder / "bench.json").exists():  # by `ccassg bench`
+    if (recorded := records.folder / "bench.json").is_file():  # by `ccassg bench`
         for timed in json.loads(recorded.read_text(encoding="utf-8"))["datasets"]:
             ratios = {f"step, {kind}": f"{timed[kind]['ratio']:.1f}x" for kind in ("exact", "fast")}
             times_faster[timed["dataset"]] = ratios

@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ccassg.io.files import open_regular
+
 Run: TypeAlias = dict[str, Any]
 Record: TypeAlias = dict[str, Any]
 _MAX_PICTURE = 2**24
@@ -60,7 +62,8 @@ class Records:
 
 def read(path: Path) -> list[Record]:
     """Read the records in a file; a last line that was not finished is left out."""
-    return _parse(path.read_bytes(), path)
+    with open_regular(path) as file:
+        return _parse(file.read(), path)
 
 
 def append(path: Path, record: Record) -> None:

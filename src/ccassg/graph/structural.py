@@ -35,7 +35,7 @@ def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> 
     Returns
     -------
     float32 array of shape (n, 5 + n_components)
-        With fewer than n_components + 1 nodes the last columns are 0.
+        With fewer than n_components + 1 nodes that have an edge the last columns are 0.
 
     Examples
     --------
@@ -60,9 +60,12 @@ def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> 
     columns[:, 2] = _clustering(pattern, rng)
     columns[:, 3] = core_numbers(pattern)
     columns[:, 4] = _pagerank(a, degree)
-    k = min(n_components, graph.n_nodes - 1)
+    # A node without edges is 0 in every eigenvector of a positive eigenvalue; there may be millions of such nodes.
+    linked = np.flatnonzero(degree > 0)
+    k = min(n_components, len(linked) - 1)
     if k > 0:
-        columns[:, len(LOCAL) : len(LOCAL) + k] = _eigenvectors(a, degree, k, rng)
+        part = a if len(linked) == graph.n_nodes else a[linked][:, linked]
+        columns[linked, len(LOCAL) : len(LOCAL) + k] = _eigenvectors(part, degree[linked], k, rng)
     return _standardised(columns).astype(np.float32)
 
 

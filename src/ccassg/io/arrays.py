@@ -11,9 +11,11 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ccassg.graph.checks import Array, Features, check_features
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, require_kind, suffix_of
+from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_regular, require_kind, suffix_of
+from ccassg.io.tables import shown
 
 MATRIX_SUFFIXES = (".npy", ".npz")
+FLOAT_BYTES = 4  # features become floats of 32 bits
 
 
 def read_matrix(path: PathLike, limits: Limits = LIMITS) -> Features:
@@ -25,14 +27,16 @@ def read_matrix(path: PathLike, limits: Limits = LIMITS) -> Features:
     with one_sentence(file):
         if suffix_of(file) == ".npz":
             return check_features(_read_npz(file, limits))
-        return check_features(read_npy(file))
+        return check_features(read_npy(file, limits))
 
 
-def read_npy(path: PathLike) -> Array:
+def read_npy(path: PathLike, limits: Limits = LIMITS) -> Array:
     """Read the array of a ``.npy`` file, without pickles; a header that promises more than the file holds is refused."""
     file = check_file(path)
     require_kind(file, "NumPy .npy")
     with one_sentence(file):
+        with open_regular(file) as content:
+            _require_room(file, file.name, *_read_header(file, file.name, content), limits)
         # Mapping compares the promised size with the real one before any memory is taken.
         mapped = np.load(file, mmap_mode="r", allow_pickle=False)
         return np.array(mapped, subok=False)
@@ -52,7 +56,8 @@ def read_vector(path: PathLike) -> pa.Array | None:
                     f"{file}: expected one dimension of integers or strings, got shape {array.shape} of {array.dtype}"
                 )
             return pa.array(array)
-        content = json.loads(file.read_text(encoding="utf-8"))
+        with open_regular(file) as stream:
+            content = json.loads(stream.read(), parse_int=_integer)
         values = content.get("ids") if isinstance(content, dict) else content
         if not isinstance(values, list) or not _all_of(values, str) | _all_of(values, int):
             raise ValueError(f"{file}: expected a list of integers or a list of strings")
@@ -71,39 +76,75 @@ def _read_npz(path: Path, limits: Limits) -> Any:
             )
         names = {member.filename for member in members}
         for member in members:
-            _check_member(path, archive, member)
-    if "format.npy" not in names:
-        if len(names) != 1:
-            raise ValueError(f"{path} holds {len(names)} arrays; keep one, or save it with scipy.sparse.save_npz")
-        with np.load(path, allow_pickle=False) as content:
+            _check_member(path, archive, member, limits)
+    sparse = "format.npy" in names
+    if not sparse and len(names) != 1:
+        raise ValueError(f"{path} holds {len(names)} arrays; keep one, or save it with scipy.sparse.save_npz")
+    with np.load(path, allow_pickle=False) as content:
+        if not sparse:
             return content[content.files[0]]
+        _check_sparse(path, content, limits)
     matrix = sp.load_npz(path)
-    if matrix.format not in ("csr", "csc", "coo"):
-        raise ValueError(f"{path} is a sparse matrix of the format {matrix.format!r}; save its .tocsr()")
-    if max(matrix.shape) > limits.free_rows + limits.budget(path):
-        raise ValueError(f"{path} claims the shape {matrix.shape}, out of proportion to its size; is it damaged?")
     if matrix.format != "coo":  # SciPy checks the indices of that one itself, and trusts those of the others
         matrix.check_format(full_check=True)
     return sp.csr_array(matrix)
 
 
-def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+def _check_sparse(path: Path, content: Any, limits: Limits) -> None:
+    """Refuse a sparse matrix that is of no common kind, or claims rows or columns out of proportion to the file."""
+    kind = content["format"].item()
+    kind = kind.decode(errors="replace") if isinstance(kind, bytes) else str(kind)
+    if kind not in ("csr", "csc", "coo"):
+        raise ValueError(f"{path} is a sparse matrix of the format {kind[:60]!r}; save its .tocsr()")
+    shape = tuple(content["shape"].tolist())
+    limits.require_room(path, max(shape), f"claims the shape {shape}")
+
+
+def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: Limits) -> None:
     """Compare what an array in the archive promises with the room it has."""
     if not member.filename.endswith(".npy") or "/" in member.filename or "\\" in member.filename:
         raise ValueError(f"{path} holds {member.filename[:60]!r}, which no NumPy archive does")
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{path}: {member.filename[:60]} is compressed as no NumPy archive is; save it with np.savez")
     with archive.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version)
-        if read_header is None:
-            raise ValueError(f"{path}: {member.filename} has the unknown version {version}")
-        shape, _, dtype = read_header(stream)
-    if dtype.hasobject:
-        raise ValueError(f"{path}: {member.filename} holds pickled objects, which are never loaded; save plain numbers")
+        shape, dtype = _read_header(path, member.filename, stream)
     if any(length < 0 for length in shape) or math.prod(shape) * dtype.itemsize > member.file_size:
         raise ValueError(f"{path}: {member.filename} promises the shape {shape}, more than it holds")
+    _require_room(path, member.filename, shape, dtype, limits)
+
+
+def _read_header(path: Path, name: str, stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Read the shape and type that an array in NumPy's format claims; pickled objects are refused."""
+    version = np.lib.format.read_magic(stream)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read_header is None:
+        raise ValueError(f"{path}: {name} has the unknown version {version}")
+    shape, _, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ValueError(f"{path}: {name} holds pickled objects, which are never loaded; save plain numbers")
+    return shape, dtype
+
+
+def _require_room(path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], limits: Limits) -> None:
+    """Refuse an array that would outgrow the file's budget, and one of so many rows or columns that hold nothing."""
+    n_values = math.prod(shape)
+    if n_values and not dtype.itemsize:
+        raise ValueError(f"{path}: {name} holds {dtype} without any width; save it again")
+    limits.require_budget(
+        path, n_values * (dtype.itemsize + FLOAT_BYTES), "decoded", "save it as 32-bit floats, with compressed=False"
+    )
+    if len(shape) > 1:
+        limits.require_room(path, max(shape) if not n_values else shape[-1], f"claims the shape {shape}")
+
+
+def _integer(text: str) -> int:
+    """Return an integer in JSON; Python's own errors for long ones are about its limits, not about the file."""
+    if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+        raise ValueError(f"the integer {shown(text)} ({len(text):,} digits) does not fit 64 bits; write it as a string")
+    return int(text)
 
 
 def _all_of(values: list[Any], kind: type) -> bool:

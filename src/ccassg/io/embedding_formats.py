@@ -4,6 +4,8 @@ Writers take some rows at a time: the matrix may lie in a file larger than memor
 """
 
 import json
+import math
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import read_npy, read_vector
 from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, require_room
 from ccassg.io.encode import encode_columns
-from ccassg.io.files import Limits, Reading, require_kind, sha256, suffix_of
+from ccassg.io.files import Limits, Reading, open_regular, require_kind, sha256, suffix_of
 from ccassg.io.folders import files_of
 from ccassg.io.ids import flat, settle, to_numpy, unique_ids
 from ccassg.io.open_table import open_table
@@ -47,7 +49,7 @@ def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
 
 def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array, Array]:
     """Return the numbers of all columns but one, and the ids in that one."""
-    ids = settle([unique_ids(table, id_column, data[id_column])], [table.is_text])[0]
+    ids = settle([unique_ids(table, id_column, data[id_column], line_breaks=True)], [table.is_text])[0]
     names = [name for name in table.names if name != id_column]
     for name in names:
         if tables.is_string(data[name].type):  # categories are features, not embeddings
@@ -70,14 +72,15 @@ def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
 
 
 def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
-    z = read_npy(path)
+    z = read_npy(path, limits)
     if z.ndim != 2 or z.dtype.kind not in "iuf":
         raise ValueError(f"{path}: expected a matrix of numbers, got shape {z.shape} of {z.dtype}")
     beside = ids_path(path)
     if not beside.exists():
         return z.astype(np.float32), np.arange(len(z))
     ids = read_vector(beside)
-    content = json.loads(beside.read_text(encoding="utf-8"))
+    with open_regular(beside) as file:
+        content = json.loads(file.read())
     promised = content.get("embeddings_sha256") if isinstance(content, dict) else None
     if promised is not None and promised != sha256(path):
         raise ValueError(f"{path} and {beside.name} are not of one writing; write the embeddings again")
@@ -115,7 +118,7 @@ def ids_path(path: Path) -> Path:
 
 def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
     require_kind(path, "text")
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         head = file.readline(100).split()
         if len(head) != 2 or not all(word.isdigit() for word in head):
             raise ValueError(f"{path}, line 1: expected the number of rows and of dimensions, as word2vec writes them")
@@ -123,6 +126,8 @@ def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
         content = file.read()
     if n < 1 or d < 1 or n * (d + 1) * 2 > len(content) + 2:
         raise ValueError(f"{path}, line 1: promises {n:,} x {d:,} numbers, more than the file can hold")
+    if d > limits.columns:
+        raise ValueError(f"{path}, line 1: {d:,} dimensions, more than {limits.columns:,}; store them as .npy")
     # Some writers end a line with a blank, which would count as one more column.
     content = content.replace(b" \n", b"\n")
     table = parse_blanks(content, {"id": pa.string(), **{f"e{i}": pa.float32() for i in range(d)}})
@@ -159,31 +164,81 @@ def _read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
 
     require_kind(path, "HDF5 (.h5ad, .h5)")
     with h5py.File(path, "r") as file:
-        z = _dataset(path, limits, file, f"obsm/{OBSM_KEY}" if f"obsm/{OBSM_KEY}" in file else "X")
-        index = file["obs"].attrs.get("_index", "_index") if "obs" in file else "_index"
-        names = _dataset(path, limits, file, f"obs/{index}")
-        kind = file["uns/ccassg_ids"][()] if "uns/ccassg_ids" in file else b"str"
-    if z.ndim != 2 or z.dtype.kind not in "iuf" or names.shape != (len(z),):
-        raise ValueError(f"{path} holds no matrix with one name per row (obsm[{OBSM_KEY!r}] and obs)")
-    ids = pa.array([name.decode() if isinstance(name, bytes) else str(name) for name in names], pa.large_string())
-    return z.astype(np.float32), to_numpy(ids.cast(pa.int64()) if kind in (b"int", "int") else ids)
+        z = _dataset(path, limits, file, "obsm", OBSM_KEY) or _dataset(path, limits, file, "X")
+        index = _item(path, file, "obs")
+        names = _dataset(path, limits, file, "obs", "_index" if index is None else index.attrs.get("_index", "_index"))
+        if z is None or names is None or z.ndim != 2 or z.dtype.kind not in "iuf" or names.shape != z.shape[:1]:
+            raise ValueError(f"{path} holds no matrix with one name per row (obsm[{OBSM_KEY!r}] and obs)")
+        limits.require_room(path, max(z.shape), f"claims the shape {z.shape}")
+        kind = _dataset(path, limits, file, "uns", "ccassg_ids")
+        integers = kind is not None and kind.shape == () and kind[()] in (b"int", "int")
+        ids = pa.chunked_array(_names(path, limits, names), pa.large_string()).combine_chunks()
+        return np.asarray(z[()]).astype(np.float32), to_numpy(ids.cast(pa.int64()) if integers else ids)
 
 
-def _dataset(path: Path, limits: Limits, file: Any, name: str) -> Array:
-    """Read a dataset stored in this very file, of a size the file can have."""
+def _dataset(path: Path, limits: Limits, file: Any, *names: str) -> Any:
+    """Return a dataset stored in this very file, of a size the file can have; None if there is none."""
     import h5py
 
-    parts = name.split("/")
-    for depth in range(len(parts)):
-        link = file.get("/".join(parts[: depth + 1]), getlink=True)
-        if not isinstance(link, h5py.HardLink):
-            raise ValueError(f"{path}: {name} is not in the file itself; write the file again without links")
-    data = file[name]
-    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
+    data, name = _item(path, file, *names), "/".join(map(str, names))
+    if data is None:
+        return None
+    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external or data.shape is None:
         raise ValueError(f"{path}: {name} is not a plain dataset; is it an .h5ad of embeddings?")
-    if data.size * data.dtype.itemsize > limits.budget(path):
-        raise ValueError(f"{path}: {name} claims the shape {data.shape}, out of proportion to the file's size")
-    return np.asarray(data[()])
+    n_bytes = data.dtype.itemsize + np.dtype(np.float32).itemsize
+    for shape in (data.shape, data.chunks or ()):
+        if math.prod(shape) * n_bytes > limits.budget(path):
+            raise ValueError(f"{path}: {name} claims the shape {shape}, out of proportion to the file's size")
+    _require_inflatable(path, name, data)
+    return data
+
+
+def _require_inflatable(path: Path, name: str, data: Any) -> None:
+    """Refuse compressed pieces that would become more than their place: HDF5 inflates them without looking how far."""
+    from h5py import h5z
+
+    properties = data.id.get_create_plist()
+    filters = [properties.get_filter(i)[0] for i in range(properties.get_nfilters())]
+    packed = [code for code in filters if code not in (h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32)]
+    if packed not in ([], [h5z.FILTER_DEFLATE], [h5z.FILTER_LZF]):
+        raise ValueError(f"{path}: {name} is compressed neither with gzip nor lzf; write it without compression")
+    if packed != [h5z.FILTER_DEFLATE]:
+        return
+    pieces: list[tuple[int, ...]] = []
+    data.id.chunk_iter(lambda piece: pieces.append(piece.chunk_offset))
+    n_bytes = math.prod(data.chunks) * data.id.get_type().get_size()
+    for piece in pieces:
+        as_is, content = data.id.read_direct_chunk(piece)
+        if not as_is and len(zlib.decompressobj().decompress(content, n_bytes + 1)) > n_bytes:
+            raise ValueError(f"{path}: a piece of {name} grows beyond its place when decompressed; is it damaged?")
+
+
+def _item(path: Path, file: Any, *names: str) -> Any:
+    """Return what is stored in this very file under a name, one after the other; None if there is nothing.
+
+    A link may lead to another file, which may be a pipe: it is looked at before it is followed.
+    """
+    import h5py
+
+    for name in map(str, names):
+        if not isinstance(file, h5py.Group) or "/" in name or not file.id.links.exists(name.encode()):
+            return None
+        if file.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+            raise ValueError(f"{path}: {name} is not in the file itself; write the file again without links")
+        file = file[name]
+    return file
+
+
+def _names(path: Path, limits: Limits, data: Any) -> Iterator[pa.Array]:
+    """Yield the strings of a dataset, some at a time: many may stand in one place, and each can be as long as the file."""
+    n_rows = max(1, limits.budget(path) // (4 * path.stat().st_size))  # bytes, strings of Python and of Arrow at once
+    n_bytes = 0
+    for start in range(0, len(data), n_rows):
+        values = data[start : start + n_rows]
+        names = pa.array([v.decode() if isinstance(v, bytes) else str(v) for v in values], pa.large_string())
+        n_bytes += names.nbytes
+        limits.require_budget(path, n_bytes, "read", "write it as .parquet")
+        yield names
 
 
 def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:

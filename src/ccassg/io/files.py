@@ -1,14 +1,17 @@
-"""Open files nobody vouches for: what they are by content, gzip within the limits, errors in one sentence.
+"""Open files nobody vouches for: regular ones only, what they are by content, gzip within the limits, errors in one sentence.
 
 Nothing here or above it ever loads a pickle. Before a reader takes memory for what a file says of itself (a shape, a number
-of rows, what a compressed stream becomes), it asks `Limits.budget`. Real files stay far below, bombs far above. Every reader
-takes ``limits``, so that a caller may draw them tighter.
+of rows, what a compressed or repeated value becomes), it asks `Limits.require_budget` or `Limits.require_room`. Real files
+stay far below, bombs far above. Every reader takes ``limits``, so that a caller may draw them tighter. Whoever opens a file
+from outside does it by `open_regular`, or hands its path to a library after `check_file`.
 """
 
+import errno
 import gzip
 import hashlib
 import io
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +46,7 @@ class Limits:
 
     growth: int = 200  # how many times its size a file may become when it is decompressed or decoded
     growth_floor: int = 256 * 2**20  # how many bytes any file may become, however small it is
-    free_rows: int = 1_000_000  # rows without content take no room in a file; so many are taken on faith
+    row: int = 256  # bytes that a row or column counts for, since one without content may take none in the file
     columns: int = 20_000
     first_row: int = 1 << 22  # bytes within which the first row of a text table must end
     line: int = 1 << 23  # bytes of a line of whitespace text; one row must fit a block of the parser
@@ -52,15 +55,23 @@ class Limits:
 
     def budget(self, path: PathLike) -> int:
         """Return how many bytes the content of a file may take in memory."""
-        return max(self.growth_floor, self.growth * os.path.getsize(path))
+        return self._budget_of(_stored_bytes(path))
 
-    def require_budget(self, path: PathLike, n_bytes: int, how: str, way_out: str) -> None:
-        """Refuse a file that has grown beyond its budget while it was read."""
+    def require_budget(self, path: PathLike, n_bytes: float, how: str, way_out: str) -> None:
+        """Refuse a file that would grow, or has grown, beyond its budget."""
         if n_bytes > self.budget(path):
             raise ValueError(
                 f"{path} grows beyond {self.budget(path):,} bytes when {how}, {self.growth} times its size; if you "
                 f"trust it, {way_out}"
             )
+
+    def require_room(self, path: PathLike, n_rows: int, claim: str) -> None:
+        """Refuse a file that claims more rows or columns than its budget has room for, whether they hold anything or not."""
+        if n_rows * self.row > self.budget(path):
+            raise ValueError(f"{path} {claim}, out of proportion to its size; is it damaged?")
+
+    def _budget_of(self, n_bytes: int) -> int:
+        return max(self.growth_floor, self.growth * n_bytes)
 
 
 LIMITS = Limits()
@@ -83,15 +94,32 @@ def check_file(path: PathLike) -> Path:
     try:
         if not file.exists():
             raise ValueError(f"{file}: there is no such file")
-        if not file.is_file():
-            # A pipe would hang, a device may never end.
-            raise ValueError(f"{file} is {'a folder' if file.is_dir() else 'not a regular file'}; name a file")
-        if file.stat().st_size == 0:
-            raise ValueError(f"{file} is empty (0 bytes); check how it was written")
-        with open(file, "rb"):
-            return file
+        with open_regular(file) as content:
+            if not content.peek(1):
+                raise ValueError(f"{file} is empty (0 bytes); check how it was written")
+        return file
     except OSError as error:
         raise ValueError(f"{file} cannot be opened: {error.strerror or error}") from None
+
+
+def open_regular(path: PathLike) -> io.BufferedReader:
+    """Open a regular file for reading, without ever waiting; ValueError for what is none, OSError as `open`.
+
+    A pipe would hang, a device may never end, and a file of holes is as large as it likes without taking room.
+    """
+    _require_regular(path, os.stat(path))
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - handed to the caller
+    try:
+        _require_regular(path, os.fstat(file.fileno()))  # it may have been exchanged in between
+        size, stored = os.fstat(file.fileno()).st_size, _written(file.fileno())
+        if size > LIMITS._budget_of(stored):
+            raise ValueError(
+                f"{path} claims {size:,} bytes, but {stored:,} are written, the rest are holes; copy it again"
+            )
+    except ValueError:
+        file.close()
+        raise
+    return file
 
 
 def suffix_of(path: PathLike) -> str:
@@ -122,7 +150,7 @@ def require_kind(path: PathLike, expected: str) -> None:
 
 def open_bytes(path: PathLike, limits: Limits = LIMITS) -> IO[bytes]:
     """Open for reading; gzip is recognised by content and may grow to its budget."""
-    file = open(path, "rb")  # noqa: SIM115 - handed to the caller
+    file = open_regular(path)
     if file.peek(2)[:2] != GZIP:
         return file
     return io.BufferedReader(_Gunzip(path, file, limits), 1 << 18)
@@ -130,7 +158,7 @@ def open_bytes(path: PathLike, limits: Limits = LIMITS) -> IO[bytes]:
 
 def is_gzip(path: PathLike) -> bool:
     """Return whether the content is gzip, whatever the name."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         return file.read(2) == GZIP
 
 
@@ -142,7 +170,7 @@ def read_head(path: PathLike, n_bytes: int) -> bytes:
 
 def sha256(path: PathLike) -> str:
     """Return the hash of a file's content."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -167,13 +195,49 @@ def first_line(error: BaseException) -> str:
     return line if len(line) <= 300 else line[:297] + "..."
 
 
+def _require_regular(path: PathLike, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise ValueError(f"{path} is {kind}; name a file")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open as `open` does, but without waiting for somebody at the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _stored_bytes(path: PathLike) -> int:
+    handle = _without_waiting(os.fspath(path), os.O_RDONLY)
+    try:
+        return _written(handle)
+    finally:
+        os.close(handle)
+
+
+def _written(handle: int) -> int:
+    """Return how many bytes of a file are written, holes left out; all of them where the system does not tell."""
+    size = os.fstat(handle).st_size
+    if not hasattr(os, "SEEK_HOLE"):
+        return size
+    before, end, total = os.lseek(handle, 0, os.SEEK_CUR), 0, 0
+    try:
+        while end < size:
+            start = os.lseek(handle, end, os.SEEK_DATA)
+            end = os.lseek(handle, start, os.SEEK_HOLE)
+            total += end - start
+    except OSError as error:
+        total = total if error.errno == errno.ENXIO else size  # ENXIO: a hole is all that is left
+    os.lseek(handle, before, os.SEEK_SET)
+    return total
+
+
 class _Gunzip(io.RawIOBase):
     """Decompresses a stream up to its budget and tells damage as a ValueError."""
 
     def __init__(self, path: PathLike, file: IO[bytes], limits: Limits) -> None:
         self._path, self._file, self._limits = path, file, limits
         self._stream = gzip.GzipFile(fileobj=file, mode="rb")
-        self._n_bytes = 0
+        self._n_bytes, self._budget = 0, limits.budget(path)
 
     def readable(self) -> bool:
         return True
@@ -184,7 +248,8 @@ class _Gunzip(io.RawIOBase):
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(f"{self._path} is a damaged gzip file: {first_line(error)}") from None
         self._n_bytes += n
-        self._limits.require_budget(self._path, self._n_bytes, "decompressed", "decompress it first (gunzip)")
+        if self._n_bytes > self._budget:
+            self._limits.require_budget(self._path, self._n_bytes, "decompressed", "decompress it first (gunzip)")
         return n
 
     def close(self) -> None:

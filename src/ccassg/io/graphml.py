@@ -4,7 +4,7 @@ A parser of our own, since NetworkX holds the whole document as a tree before it
 memory, and errors without their line.
 """
 
-from typing import Any
+from typing import IO, Any
 from xml.parsers import expat
 
 import numpy as np
@@ -16,6 +16,8 @@ from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, 
 from ccassg.io.ids import as_ids, unique_ids
 from ccassg.io.tables import EdgeRows, FrameTable, listed, shown
 
+CHUNK_BYTES = 1 << 16
+ITEM_BYTES = 100  # a node, an end of an edge or a value takes so much, besides its text
 NUMERIC = {"boolean", "int", "long", "float", "double"}
 BOOLEAN = {"true": 1.0, "false": 0.0}
 
@@ -31,7 +33,7 @@ def read_graphml(path: PathLike, weight: str | int | None = None, limits: Limits
     with one_sentence(file):
         try:
             with open_bytes(file, limits) as stream:
-                reader.parser.ParseFile(stream)
+                reader.read(stream)
         except expat.ExpatError as error:
             raise ValueError(
                 f"{file}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}); write the file again"
@@ -57,11 +59,22 @@ class _Reader:
         self.node_data: dict[str, dict[int, str]] = {}
         self.edge_data: dict[str, dict[int, str]] = {}
         self.directed: bool | None = None
-        self._depth = self._n_graphs = 0
+        self._depth = self._n_graphs = self._n_bytes = 0
+        self._budget = limits.budget(name)
         self._item: dict[str, dict[int, str]] | None = None
         self._row = 0
         self._key: str | None = None
         self._chunks: list[str] = []
+
+    def read(self, stream: IO[bytes]) -> None:
+        """Walk through the file."""
+        n_read = 0
+        while chunk := stream.read(CHUNK_BYTES):
+            n_read += len(chunk)
+            self.parser.Parse(chunk, False)
+            if n_read - self.parser.CurrentByteIndex > self.limits.line:  # the parser holds what has not ended
+                raise self._refuse(f"a tag of more than {self.limits.line:,} bytes; is it GraphML?")
+        self.parser.Parse(b"", True)
 
     def rows(self, weight: str | int | None) -> EdgeRows:
         """Return what was collected."""
@@ -105,11 +118,6 @@ class _Reader:
     def _nodes(self) -> FrameTable:
         """Return the nodes' names and attributes."""
         keys = [key for key in self.keys if key in self.node_data]
-        if 8 * len(keys) * len(self.node_names) > self.limits.budget(self.name):
-            raise ValueError(
-                f"{self.name} spreads {len(keys):,} attributes over {len(self.node_names):,} nodes, out of proportion to its "
-                f"size; write features as .npz instead"
-            )
         columns = {"id": pa.array(self.node_names)}
         for key in keys:
             name = self.keys[key][0]
@@ -122,20 +130,28 @@ class _Reader:
     def _column(self, key: str, data: dict[str, dict[int, str]], n: int) -> pa.Array:
         """Return an attribute of all nodes or edges, null where it is neither given nor has a default."""
         name, kind = self.keys[key]
-        default = self.defaults.get(key)
-        texts = [data[key].get(i, default) for i in range(n)]
+        given, default = data[key], self.defaults.get(key)
+        self._count(8 * n)
         if kind not in NUMERIC:
-            return pa.array(texts, pa.string())
-        values: list[float | None] = []
-        for text in texts:
-            try:
-                number = BOOLEAN.__getitem__ if kind == "boolean" else float
-                values.append(None if text is None else number(text.strip().lower()))
-            except (KeyError, ValueError):
-                raise ValueError(
-                    f"{self.name}, attribute {name!r}: {shown(text)} is not of its type {kind}; mend the value"
-                ) from None
+            self._count((n - len(given)) * len(default or ""))
+            return pa.array([given.get(i, default) for i in range(n)], pa.string())
+        other = None if default is None else self._number(name, kind, default)
+        values = [self._number(name, kind, given[i]) if i in given else other for i in range(n)]
         return pa.array(values, pa.float64())
+
+    def _number(self, name: str, kind: str, text: str) -> float:
+        try:
+            return BOOLEAN[text.strip().lower()] if kind == "boolean" else float(text)
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"{self.name}, attribute {name!r}: {shown(text)} is not of its type {kind}; mend the value"
+            ) from None
+
+    def _count(self, n_bytes: int) -> None:
+        """Refuse the file if what was collected, with so much more, outgrows its budget."""
+        self._n_bytes += n_bytes
+        if self._n_bytes > self._budget:
+            self.limits.require_budget(self.name, self._n_bytes, "read", "write it as .csv or .parquet instead")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -144,13 +160,16 @@ class _Reader:
         tag = tag.rpartition(" ")[2]
         if tag == "node":
             self._item, self._row = self.node_data, len(self.node_names)
+            self._count(ITEM_BYTES)
             self.node_names.append(self._attribute(tag, attributes, "id"))
         elif tag == "edge":
             self._item, self._row = self.edge_data, len(self.ends[0])
+            self._count(2 * ITEM_BYTES)
             for names, end in zip(self.ends, ("source", "target"), strict=True):
                 names.append(self._attribute(tag, attributes, end))
         elif tag == "key":
             key = self._attribute(tag, attributes, "id")
+            self._count(4 * ITEM_BYTES)
             self.keys[key] = (attributes.get("attr.name", key), attributes.get("attr.type", "string"))
             self._key = key
         elif tag in ("data", "default"):
@@ -171,6 +190,7 @@ class _Reader:
             self._item = None
         elif tag == "data":
             if self._item is not None and self._key in self.keys:
+                self._count(2 * ITEM_BYTES)
                 self._item.setdefault(str(self._key), {})[self._row] = "".join(self._chunks)
             self._key = None
         elif tag == "default" and self._key is not None:
@@ -178,6 +198,7 @@ class _Reader:
 
     def _text(self, text: str) -> None:
         if self._key is not None:
+            self._count(len(text))
             self._chunks.append(text)
 
     def _attribute(self, tag: str, attributes: dict[str, str], name: str) -> str:

@@ -23,6 +23,10 @@ EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".
 NODE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, *MATRIX_SUFFIXES)
 ID_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".npy", ".json")
 
+# What a node costs that has no features, from those made for it to its embedding, and one without edges besides, which a
+# file may claim for nothing.
+NODE_BYTES, LONE_BYTES = 512, 4096
+
 
 def read_graph(
     edges: Any,
@@ -137,6 +141,10 @@ def read_graph(
     notes += graph.notes
     feature_names = None if nodes is None else nodes.feature_names
     if graph.features is None:
+        if tables.is_path(edges):
+            n_bytes = NODE_BYTES * graph.n_nodes + LONE_BYTES * graph.n_isolated
+            way_out = "leave nodes without edges out or give features"
+            reading.limits.require_budget(edges, n_bytes, "features are made from its edges", way_out)
         graph = graph.with_features(structural_features(graph, n_components=n_components))
         feature_names = structural_names(graph.n_features)
         notes.append(

@@ -1,5 +1,6 @@
 """Map the user's ids, integers or strings, to 0 .. n - 1 without a Python loop over edges."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,14 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ccassg.graph import Array
-from ccassg.io.tables import Table, is_string, plain, shown
+from ccassg.io.tables import FrameTable, Table, is_string, plain, shown
+
+LINE_BREAK = re.compile(rb"[\r\n]")
 
 
-def as_ids(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def as_ids(table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False) -> pa.ChunkedArray:
     """Return a column as ids: integers of 64 bits, or strings; ValueError with the place otherwise.
 
-    In text files surrounding blanks do not count. Whether digits are integers is decided later, in `settle`, over all
-    columns that hold ids of the same nodes.
+    In text files surrounding blanks do not count, and an id that spans lines is refused unless ``line_breaks`` are meant: a
+    quote that was opened by mistake swallows the rows up to the next. Whether digits are integers is decided later, in
+    `settle`, over all columns that hold ids of the same nodes.
     """
     if column.null_count:
         table.refuse_where(name, column.is_null(), "an id is missing; fill it in or drop the row")
@@ -25,7 +29,7 @@ def as_ids(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         try:
             return column.cast(pa.int64())
         except pa.ArrowInvalid:  # beyond 63 bits
-            return _strings(table, name, column)
+            return _strings(table, name, column, line_breaks)
     if pa.types.is_floating(kind):
         try:
             return column.cast(pa.int64())  # safe: refuses fractions, NaN and what does not fit
@@ -34,13 +38,13 @@ def as_ids(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
             fits = (values == np.rint(values)) & (np.abs(values) < 2**63)
             table.refuse_where(name, ~fits, lambda row: f"{values[row]} cannot be an id; ids are integers or strings")
     if is_string(kind) or pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
-        return _strings(table, name, column)
+        return _strings(table, name, column, line_breaks)
     raise ValueError(f"{table}, column {name!r}: {kind} cannot be an id; ids are integers or strings")
 
 
-def unique_ids(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def unique_ids(table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False) -> pa.ChunkedArray:
     """Return a column as ids, all different; ValueError with the place of the first repeated one."""
-    found = as_ids(table, name, column)
+    found = as_ids(table, name, column, line_breaks=line_breaks)
     settled = flat(settle([found], [table.is_text])[0])
     if pc.count_distinct(settled).as_py() < len(settled):
         _, first = np.unique(settled.dictionary_encode().indices.to_numpy(), return_index=True)
@@ -87,6 +91,16 @@ def number_ids(columns: Sequence[pa.ChunkedArray]) -> tuple[pa.Array, Array]:
     return values.take(order), rank[np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])]
 
 
+def refuse_line_breaks(table: Table, name: str, column: pa.ChunkedArray, why: str) -> None:
+    """Refuse strings with line breaks in a text file, at the line where the quote of the first one opens."""
+    if isinstance(table, FrameTable) or not any(
+        LINE_BREAK.search(chunk.buffers()[2] or b"") for chunk in column.chunks
+    ):
+        return
+    broken = pc.match_substring_regex(column, LINE_BREAK.pattern.decode())
+    table.refuse_where(name, broken, f"the quote that opens here closes on another line, and {why}; close it")
+
+
 def positions(ids: pa.Array, among: pa.Array) -> Array:
     """Return for each of ``ids`` its position ``among`` the others, -1 where it is not there."""
     found = pc.index_in(ids, value_set=among)
@@ -120,10 +134,12 @@ def id_array(ids: Any) -> pa.Array:
     return pa.array(values, pa.int64())
 
 
-def _strings(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _strings(table: Table, name: str, column: pa.ChunkedArray, line_breaks: bool) -> pa.ChunkedArray:
     """Return plain strings, trimmed if from text; an empty id is refused."""
     column = column.cast(pa.string())
     if table.is_text:
+        if not line_breaks:
+            refuse_line_breaks(table, name, column, "no id holds a line break")
         column = pc.utf8_trim_whitespace(column)
     table.refuse_where(name, pc.equal(pc.binary_length(column), 0), "an id is empty; fill it in or drop the row")
     return column

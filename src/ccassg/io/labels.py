@@ -1,12 +1,13 @@
 """Read labels, a column of the node table or a file of their own, and number the classes; -1 where there is none."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ccassg.graph import Array
 from ccassg.io import columns, tables
@@ -16,11 +17,12 @@ from ccassg.io.encode import distinct_values
 from ccassg.io.features import open_nodes
 from ccassg.io.files import READING, Reading
 from ccassg.io.folders import require_whole
-from ccassg.io.ids import id_array, unique_ids
+from ccassg.io.ids import id_array, refuse_line_breaks, unique_ids
 from ccassg.io.tables import FrameTable, NodeRows
 
 # What a run's folder calls its files.
 EMBEDDING, NODES = "embedding.parquet", "nodes.parquet"
+INTEGER = re.compile(r"-?\d{1,100}")
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})
 
 
@@ -80,7 +82,16 @@ def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
         column = pa.chunked_array([pa.array(np.where(np.isnan(values), -1, values).astype(np.int64))])
     elif not (pa.types.is_integer(kind) or tables.is_string(kind) or pa.types.is_boolean(kind)):
         raise ValueError(f"{table}, column {name!r}: {kind} cannot be a class; labels are integers or names")
+    if table.is_text:
+        refuse_line_breaks(table, name, column, "no class holds a line break")
     classes, codes = distinct_values(column, MISSING_LABELS, _sorted_classes)
+    if classes and _all_digits(classes):
+        wrong = [code for code, value in enumerate(classes) if not INTEGER.fullmatch(value)]
+        table.refuse_where(
+            name,
+            np.isin(codes, wrong),
+            lambda row: f"{tables.shown(classes[codes[row]])} cannot be a class; labels are integers or names",
+        )
     if not classes:
         raise ValueError(f"{table}, column {name!r}: no row has a label; check `label_column`")
     return codes, tuple(classes)
@@ -100,7 +111,7 @@ def read_labelled(
     z, ids = read_embeddings(path / EMBEDDING if path.is_dir() else path)
     if labels is None:
         labels = path / NODES
-        if not path.is_dir() or not labels.exists() or "label" not in pq.read_schema(labels).names:
+        if not path.is_dir() or not labels.exists() or "label" not in tables.ParquetTable(labels).names:
             return z, ids, None, None
         id_column, label_column = "id", "label"
     table = read_labels(labels, node_ids=id_array(ids), id_column=id_column, label_column=label_column)
@@ -127,6 +138,11 @@ def find_id(ids: Array, name: str) -> int:
 
 def _sorted_classes(values: set[str]) -> list[str]:
     """Return classes in increasing order, of numbers if all are."""
-    if all(value.lstrip("-").isdecimal() for value in values):
+    if all(INTEGER.fullmatch(value) for value in values):
         return sorted(values, key=lambda value: (int(value), value))
     return sorted(values)
+
+
+def _all_digits(values: Iterable[str]) -> bool:
+    """Return whether all are made of digits, perhaps after minus signs: integers, or meant to be."""
+    return all(value.lstrip("-").isdecimal() for value in values)

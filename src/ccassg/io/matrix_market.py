@@ -3,8 +3,8 @@
 Entries are parsed as a table: SciPy's own reader crashes the process on some damaged files.
 """
 
-import io
-from typing import NamedTuple
+from pathlib import Path
+from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow as pa
 from ccassg.graph import Array
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind
 from ccassg.io.tables import EdgeRows
-from ccassg.io.text import parse_blanks, squeeze
+from ccassg.io.text import parse_blanks, squeezed_pieces
 
 
 def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
@@ -25,9 +25,8 @@ def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
     require_kind(file, "Matrix Market")
     with one_sentence(file):
         with open_bytes(file, limits) as stream:
-            content = io.BytesIO(stream.read())
-        header = _read_header(str(file), content, limits)
-        rows, cols, weights = _read_entries(str(file), content, header)
+            header = _read_header(file, stream, limits)
+            rows, cols, weights = _read_entries(file, stream, header, limits)
         if header.symmetric:  # stored once; off the diagonal each entry stands for two
             off = rows != cols
             rows, cols = np.concatenate([rows, cols[off]]), np.concatenate([cols, rows[off]])
@@ -50,9 +49,9 @@ class _Header(NamedTuple):
     line: int  # where the sizes stand
 
 
-def _read_header(name: str, content: io.BytesIO, limits: Limits) -> _Header:
+def _read_header(name: Path, content: IO[bytes], limits: Limits) -> _Header:
     """Read the head of the file; refuse what is no adjacency or promises too much."""
-    words = content.readline().decode("ascii", "replace").lower().split()
+    words = content.readline(limits.line).decode("ascii", "replace").lower().split()
     if len(words) != 5 or words[1] != "matrix" or words[2] != "coordinate":
         raise ValueError(
             f"{name}, line 1: expected '%%MatrixMarket matrix coordinate ...', got {' '.join(words)[:80]!r}; write the matrix "
@@ -62,7 +61,7 @@ def _read_header(name: str, content: io.BytesIO, limits: Limits) -> _Header:
         raise ValueError(
             f"{name}, line 1: {words[3]} {words[4]} matrices are no adjacency; use real general, for example"
         )
-    rows = ((line, row.strip()) for line, row in enumerate(content, 2))
+    rows = ((line, row.strip()) for line, row in enumerate(iter(lambda: content.readline(limits.line), b""), 2))
     line, row = next(((line, row) for line, row in rows if row and not row.startswith(b"%")), (0, b""))
     if not row:
         raise ValueError(f"{name} has no line of sizes; check how it was written")
@@ -72,25 +71,24 @@ def _read_header(name: str, content: io.BytesIO, limits: Limits) -> _Header:
         raise ValueError(f"{name}, line {line}: expected rows, columns and entries, got {row[:60]!r}") from None
     if n_rows != n_cols or n_rows < 1:
         raise ValueError(f"{name}, line {line}: an adjacency is square, this matrix is {n_rows} x {n_cols}")
-    size = content.getbuffer().nbytes
+    limits.require_room(name, n_rows, f"claims {n_rows:,} nodes in line {line}")
     # The shortest entry, "1 1" and a line end, takes four bytes.
-    if n_entries < 0 or 4 * n_entries > size + 4 or n_rows > limits.free_rows + size:
-        raise ValueError(
-            f"{name}, line {line}: promises {n_rows:,} rows and {n_entries:,} entries, more than the file can hold"
-        )
+    if n_entries < 0 or 4 * n_entries > limits.budget(name):
+        raise ValueError(f"{name}, line {line}: promises {n_entries:,} entries, more than the file can hold")
     if n_entries == 0:
         raise ValueError(f"{name} has no entries; check how it was written")
     return _Header(n_rows, n_entries, words[4] == "symmetric", words[3] == "pattern", line)
 
 
-def _read_entries(name: str, content: io.BytesIO, header: _Header) -> tuple[Array, Array, Array | None]:
+def _read_entries(name: Path, content: IO[bytes], header: _Header, limits: Limits) -> tuple[Array, Array, Array | None]:
     """Read rows and columns, from 0, and weights."""
     types = {"row": pa.int64(), "column": pa.int64()} | ({} if header.pattern else {"value": pa.float64()})
     try:
-        table = parse_blanks(squeeze(content.read()), types)
+        pieces = [parse_blanks(piece, types) for piece in squeezed_pieces(name, content, len(types), limits)]
     except pa.ArrowInvalid as error:
         reason = str(error).partition(": ")[2] or str(error)
         raise ValueError(f"{name}: expected {' '.join(types)} in each line; {reason.splitlines()[0][:200]}") from None
+    table = pa.concat_tables([pa.schema(types).empty_table(), *pieces])
     if table.num_rows != header.n_entries:
         raise ValueError(f"{name} promises {header.n_entries:,} entries, but holds {table.num_rows:,}; write it again")
     if any(column.null_count for column in table.columns):

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import mapped
 from ccassg.graph.scaling import check_scaling
-from ccassg.io.files import first_line, sha256
+from ccassg.io.files import first_line, open_regular, sha256
 
 # Version 1, which is read too, has strings in ids.npy, each of the width of the longest.
 FORMAT, VERSION = "ccassg graph store", 2
@@ -185,7 +185,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir() or file.is_symlink() or not file.is_file():
         raise ValueError(f"{folder} is not a graph store: there is no {MANIFEST} in it; make one with: ccassg convert")
     try:
-        manifest = json.loads(file.read_bytes())
+        with open_regular(file) as content:
+            manifest = json.loads(content.read())
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ValueError(f"{file} does not describe a graph store")
         if manifest["version"] not in (1, VERSION):
@@ -242,7 +243,7 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) ->
             # Copy on write: torch warns about arrays it may not write to, and the file stays as it is either way.
             array: Array = np.lib.format.open_memmap(file, mode="c")
         else:  # nothing to map
-            with open(file, "rb") as content:
+            with open_regular(file) as content:
                 array = np.lib.format.read_array(content, allow_pickle=False)
     except Exception as error:  # a damaged header makes NumPy raise anything, from TokenError to MemoryError
         why = f"{type(error).__name__}: {first_line(error)}"

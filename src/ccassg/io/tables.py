@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from ccassg.graph import Array, Features
 from ccassg.graph.scaling import Scaling
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, require_kind
+from ccassg.io.parquet import read_batches
 
-BATCH_ROWS = 1 << 20
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".el", ".ids", "")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
@@ -49,8 +49,8 @@ class Table(ABC):
         """Read the columns, those ``as_text`` without taking text for numbers."""
 
     @abstractmethod
-    def place(self, row: int) -> str:
-        """Return where row ``row`` (from 0) stands, for messages."""
+    def place(self, row: int, column: str | None = None) -> str:
+        """Return where row ``row`` (from 0) stands, or its cell in a column, for messages."""
 
     def refuse_where(self, column: str, bad: Any, reason: str | Callable[[int], str]) -> None:
         """Refuse a column in which some rows are bad, naming the place of the first one and the reason at that row."""
@@ -58,7 +58,7 @@ class Table(ABC):
         if len(rows):
             row = int(rows[0])
             why = reason if isinstance(reason, str) else reason(row)
-            raise ValueError(f"{self}, column {column!r}, {self.place(row)}: {why}")
+            raise ValueError(f"{self}, column {column!r}, {self.place(row, column)}: {why}")
 
 
 class ParquetTable(Table):
@@ -76,19 +76,14 @@ class ParquetTable(Table):
 
     def read(self, columns: Sequence[str], as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, a batch at a time."""
-        n_bytes, batches = 0, []
-        with one_sentence(self.path), pq.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(min(BATCH_ROWS, self.n_rows), columns=list(columns)):
-                n_bytes += batch.nbytes
-                self.limits.require_budget(self.path, n_bytes, "decoded", "write it again without compression")
-                batches.append(batch)
-            table = pa.Table.from_batches(batches)
+        with one_sentence(self.path):
+            table = pa.Table.from_batches(read_batches(self.path, columns, self.limits))
             if table.num_rows != self.n_rows:
                 raise ValueError(f"{self.path} promises {self.n_rows:,} rows, but holds {table.num_rows:,}")
             table.validate()
         return table
 
-    def place(self, row: int) -> str:
+    def place(self, row: int, column: str | None = None) -> str:
         """Return the number of the row, from 1."""
         return f"row {row + 1}"
 
@@ -106,7 +101,7 @@ class FrameTable(Table):
         """Select the columns."""
         return self.data.select(list(columns))
 
-    def place(self, row: int) -> str:
+    def place(self, row: int, column: str | None = None) -> str:
         """Return the number of the row, from 0 as ``iloc`` counts."""
         return f"row {row} (counted from 0)"
 

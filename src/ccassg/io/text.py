@@ -4,9 +4,10 @@ import codecs
 import csv
 import io
 import itertools
+import mmap
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -14,10 +15,25 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ccassg.io.files import Reading, check_file, is_gzip, one_sentence, open_bytes, read_head, require_kind, suffix_of
+from ccassg.io.files import (
+    Limits,
+    PathLike,
+    Reading,
+    check_file,
+    is_gzip,
+    one_sentence,
+    open_bytes,
+    open_regular,
+    read_head,
+    require_kind,
+    suffix_of,
+)
 from ccassg.io.tables import Table
 
 BLOCK_BYTES = 1 << 24
+CELL_BYTES = 8  # a cell of one byte, or none, becomes a number of 64 bits or the offset of a string
+COMMENTS = re.compile(rb"(?m)^(?:[#%][^\n]*+\n?)++")
+BLANKS = bytes.maketrans(b"\t\r\f\v", b"    ")
 
 
 class TextTable(Table):
@@ -41,6 +57,8 @@ class TextTable(Table):
             words = self.delimiter != " " and not any(_is_number(cell) for cell in cells)
             self.has_header = (words or _looks_named(cells, known_names)) if header is None else header
             names = [(cell if self.has_header else "") or f"column {i}" for i, cell in enumerate(cells, 1)]
+            if self.has_header and self.quoted:
+                self._require_closed(first.encode(), self.n_skipped + 1)
             name, count = Counter(names).most_common(1)[0]
             if count > 1:
                 raise ValueError(f"{path}: column {name!r} appears {count} times in the header; rename all but one")
@@ -66,7 +84,7 @@ class TextTable(Table):
             include_columns=list(columns), column_types=dict.fromkeys(as_text, pa.string()), strings_can_be_null=False
         )
         try:
-            pieces = [pacsv.read_csv(piece, read, parse, convert) for piece in self._pieces()]
+            pieces = [pacsv.read_csv(piece, read, parse, convert) for piece in self._pieces(len(columns))]
             table = pa.concat_tables(pieces, promote_options="permissive") if pieces else None
         except (pa.ArrowException, UnicodeError, OSError) as error:
             raise self._explain(error) from None
@@ -77,10 +95,16 @@ class TextTable(Table):
                 raise self._explain(UnicodeError("invalid UTF8 data"))
         return table
 
-    def place(self, row: int) -> str:
-        """Return the line of data row ``row`` (from 0), found by reading again, since blank lines do not count."""
-        found = next(itertools.islice(self._rows(), row, None), None)
-        return f"data row {row + 1}" if found is None else f"line {found[0]}"
+    def place(self, row: int, column: str | None = None) -> str:
+        """Return the line of data row ``row`` (from 0), found by reading again, since blank lines do not count.
+
+        With a column, it is the line on which that cell begins: cells before it may hold line breaks.
+        """
+        line, cells = next(itertools.islice(self._rows(), row, None), (None, []))
+        if line is None:
+            return f"data row {row + 1}"
+        before = cells[: self.names.index(column)] if column is not None else []
+        return f"line {line + sum(len(cell.splitlines()) - 1 for cell in before if cell)}"
 
     def _first_row(self) -> tuple[int, str]:
         """Return how many comment and blank lines there are at the beginning, and the line after them."""
@@ -111,45 +135,73 @@ class TextTable(Table):
         except UnicodeError as error:
             raise ValueError(f"{self.path} is not {self.encoding} text: {error}; pass another encoding") from None
 
-    def _pieces(self) -> Iterator[Any]:
-        """Yield what the parser reads, one after the other.
+    def _pieces(self, n_columns: int) -> Iterator[Any]:
+        """Yield what the parser reads, one after the other, of which it keeps so many columns.
 
         Never a Python stream: the parser reads ahead in threads, which wait for ever if such a stream fails or closes
         early. A plain file is opened by the parser, a gzipped one held in memory, whitespace text squeezed in pieces.
         """
         if self.delimiter == " ":
-            yield from self._squeezed()
+            yield from self._squeezed(n_columns)
         elif is_gzip(self.path) or self.encoding != "utf-8":
+            content: Any = bytearray()
+            room = _Room(self.path, self.limits, n_columns)
             with self._open() as file:
-                yield pa.BufferReader(file.read())
+                while chunk := file.read(self.limits.piece):
+                    room.require(chunk)
+                    content += chunk
+            self._require_rows_closed(content)
+            yield pa.BufferReader(pa.py_buffer(content))
         else:
+            with open_regular(self.path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                self._require_rows_closed(content)
             yield str(self.path)
 
-    def _squeezed(self) -> Iterator[pa.BufferReader]:
-        """Yield whitespace text as the parser wants it: comments and header gone, runs of blanks one blank."""
+    def _squeezed(self, n_columns: int) -> Iterator[pa.BufferReader]:
+        """Yield whitespace text as the parser wants it, without its header."""
         with self._open() as file:
             for _ in range(self.n_skipped + self.has_header):
-                self._line(file)
-            while chunk := file.read(self.limits.piece):
-                if squeezed := squeeze(chunk + self._line(file)):
-                    yield pa.BufferReader(squeezed)
+                _line(self.path, file, self.limits)
+            for squeezed in squeezed_pieces(self.path, file, n_columns, self.limits):
+                if self.quoted and _unclosed(squeezed, " ") is not None:
+                    raise self._unclosed_line()
+                yield pa.BufferReader(squeezed)
 
-    def _line(self, file: IO[bytes]) -> bytes:
-        line = file.readline(self.limits.line + 1)
-        if len(line) > self.limits.line:
-            raise ValueError(f"{self.path} has a line of more than {self.limits.line:,} bytes; is it text?")
-        return line
+    def _require_rows_closed(self, content: Any) -> None:
+        """Refuse a quote that opens in the rows and never closes: the parser would take all that follows as one cell."""
+        n_lines = self.n_skipped + self.has_header
+        begin = re.match(rb"(?:[^\r\n]*+(?:\r\n?|\n)){%d}" % n_lines, content) if content.find(b'"') >= 0 else None
+        if begin is not None:
+            self._require_closed(content, n_lines + 1, begin.end())
+
+    def _require_closed(self, content: Any, line: int, start: int = 0) -> None:
+        """Refuse a quote that opens at or after ``start``, where ``line`` begins, and never closes."""
+        opened = _unclosed(content, self.delimiter, start)
+        if opened is not None:
+            before = content[start:opened]
+            raise self._says_unclosed(line + (before.count(b"\n") or before.count(b"\r")))
+
+    def _unclosed_line(self) -> ValueError:
+        """Return the error for the first line of whitespace text in which a quote opens and does not close."""
+        with self._open() as file:
+            lines = ((i, squeeze(line)) for i, line in enumerate(file, 1) if i > self.n_skipped + self.has_header)
+            return self._says_unclosed(next((i for i, line in lines if _unclosed(line, " ") is not None), 1))
+
+    def _says_unclosed(self, line: int) -> ValueError:
+        return ValueError(
+            f"{self.path}, line {line}: a quote opens here and never closes; close it, or write a quote that is meant as "
+            f"such twice, in a quoted cell"
+        )
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield all data rows with their line numbers, slowly; only errors pay for it."""
+        """Yield all data rows with the numbers of the lines on which they begin, slowly; only errors pay for it."""
         with self._open() as file:
             lines = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
             if self.delimiter == " ":
                 cut = (lambda line: _split(line, " ")) if self.quoted else str.split
                 rows = ((i, cut(line)) for i, line in enumerate(lines, 1) if not _is_comment(line))
             else:
-                reader = csv.reader(lines, delimiter=self.delimiter)
-                rows = ((reader.line_num, row) for row in reader if row and reader.line_num > self.n_skipped)
+                rows = ((i, row) for i, row in _records(lines, self.delimiter) if row and i > self.n_skipped)
             with suppress(csv.Error):  # a cell beyond the module's limit, a NUL: the line stays unknown
                 yield from itertools.islice(rows, int(self.has_header), None)
 
@@ -196,11 +248,74 @@ def parse_blanks(content: bytes, types: dict[str, pa.DataType]) -> pa.Table:
     )
 
 
+def squeezed_pieces(path: PathLike, file: IO[bytes], n_columns: int, limits: Limits) -> Iterator[bytes]:
+    """Yield the rest of a whitespace text, squeezed, some megabytes at a time, within what its columns may take as numbers."""
+    room = _Room(path, limits, n_columns)
+    while chunk := file.read(limits.piece):
+        if squeezed := squeeze(chunk + _line(path, file, limits)):
+            room.require(squeezed)
+            yield squeezed
+
+
 def squeeze(block: bytes) -> bytes:
     """Return lines without comments, each with single blanks between its cells and none around them."""
-    block = re.sub(rb"(?m)^[ \t]*[#%][^\n]*\n?", b"", block)
-    block = re.sub(rb"[ \t\r\f\v]+", b" ", block)
-    return re.sub(rb"(?m)^ | $", b"", block).strip(b"\n")
+    block = block.translate(BLANKS)
+    while b"  " in block:
+        block = block.replace(b"  ", b" ")
+    block = block.replace(b"\n ", b"\n").replace(b" \n", b"\n").strip(b" \n")
+    if b"#" in block or b"%" in block:
+        block = b"".join(COMMENTS.sub(b"", part) for part in _parts(block))
+    return block.strip(b"\n")
+
+
+def _parts(block: bytes) -> Iterator[bytes]:
+    """Yield whole lines, about a megabyte at a time: what replaces expressions keeps all that lies between."""
+    start = 0
+    while start < len(block):
+        end = block.find(b"\n", start + (1 << 20)) + 1 or len(block)
+        yield block[start:end]
+        start = end
+
+
+class _Room:
+    """Counts what text becomes as a table, before it is parsed."""
+
+    def __init__(self, path: PathLike, limits: Limits, n_columns: int) -> None:
+        self._path, self._limits, self._row_bytes = path, limits, CELL_BYTES * n_columns
+        self._n_bytes = 0
+
+    def require(self, text: bytes) -> None:
+        """Refuse the file if its rows, with those in ``text``, would outgrow its budget."""
+        self._n_bytes += self._row_bytes * ((text.count(b"\n") or text.count(b"\r")) + 1)
+        self._limits.require_budget(self._path, self._n_bytes, "parsed", "decompress it first (gunzip)")
+
+
+def _line(path: PathLike, file: IO[bytes], limits: Limits) -> bytes:
+    line = file.readline(limits.line + 1)
+    if len(line) > limits.line:
+        raise ValueError(f"{path} has a line of more than {limits.line:,} bytes; is it text?")
+    return line
+
+
+def _unclosed(content: Any, delimiter: str, start: int = 0) -> int | None:
+    """Return where the quote is that opens a cell and never closes, None if all do.
+
+    As the parser has it: a quote opens a cell only as its first character, two of them within stand for one. In text
+    between blanks a cell ends with its line.
+    """
+    mark, inside = re.escape(delimiter.encode()), rb'[^"\n]' if delimiter == " " else rb'[^"]'
+    cell, stray = rb'(?<![^%b\r\n])"(?:%b++|"")*+"' % (mark, inside), rb'(?<=[^%b\r\n])"' % mark
+    end = re.compile(rb'(?:[^"]++|%b|%b)*+' % (cell, stray)).match(content, start).end()  # type: ignore[union-attr]
+    return None if end == len(content) else end
+
+
+def _records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows, blank ones too, with the numbers of the lines on which they begin."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    begin = 1
+    for row in reader:
+        yield begin, row
+        begin = reader.line_num + 1
 
 
 def _is_comment(line: str) -> bool:

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import write_bytes_atomic
+from ccassg.io.files import open_regular
 from ccassg.io.store import release
 from ccassg.model.encoder import Encoder
 from ccassg.training.batches import RunningMoments
@@ -156,6 +157,7 @@ def _name_of(function: Any) -> list[str]:
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
     """Tensors and metadata of a whole, unaltered file; None otherwise."""
+    open_regular(path).close()  # a pipe in its place is no damage to be passed over
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -1,0 +1,149 @@
+"""Read columns of a Parquet file in batches, their decoded size known before any of it is made.
+
+A page of runs, a dictionary or a common prefix lets a few bytes stand for gigabytes. Numbers are counted by the file's own
+counts of values. Text is read as positions in a dictionary, which is no larger than its page, and written out only if the
+sum of the lengths fits the budget.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ccassg.graph import Array
+from ccassg.io.files import Limits
+
+BATCH_ROWS, PREFIXED_ROWS = 1 << 17, 1 << 10
+NUMBER_BYTES = 8  # readers make 64-bit floats of all numbers
+
+
+def read_batches(path: Path, columns: Sequence[str], limits: Limits) -> Iterator[pa.RecordBatch]:
+    """Yield the columns of a file, some rows at a time; ValueError before they would outgrow the file's budget."""
+    with pq.ParquetFile(path) as file:
+        fields = [file.schema_arrow.field(name) for name in columns]
+        plan = _plan(path, file, fields, limits)
+    with pq.ParquetFile(path, read_dictionary=plan.text) as file:
+        if plan.n_fixed + plan.n_pages + _most_text(file, plan.text) <= limits.budget(path):
+            plan = plan._replace(text=[])  # it fits even if every row names the longest, and is faster read at once
+    n_bytes = plan.n_fixed
+    with pq.ParquetFile(path, read_dictionary=plan.text) as file:
+        for batch in file.iter_batches(plan.n_rows, columns=list(columns)):
+            n_bytes += sum(_text_bytes(column) for column in batch.columns)
+            _require(path, n_bytes, limits)
+            yield pa.RecordBatch.from_arrays(
+                [_written_out(batch.column(field.name), field.type) for field in fields], list(columns)
+            )
+
+
+class _Plan(NamedTuple):
+    text: list[str]  # columns to read as dictionaries
+    n_rows: int  # at a time
+    n_pages: int  # bytes of the pages of text, without what dictionaries and prefixes repeat
+    n_fixed: int  # bytes of all that is not text
+
+
+def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: Limits) -> _Plan:
+    """Count what is to be read; refuse what is too large, and columns that nothing here can use."""
+    chunks = _chunks(file, {field.name for field in fields if _is_text(field.type) or _is_list(field.type)})
+    text: list[str] = []
+    n_rows, n_pages, n_fixed = BATCH_ROWS, 0, 0
+    for field in fields:
+        kind, parts = _plain(field.type), chunks.get(field.name, [])
+        entry = _plain(kind.value_type) if _is_list(kind) else kind
+        if _is_text(kind):
+            size = sum(part.total_uncompressed_size for part in parts)
+            n_pages += size
+            if any(encoding.startswith("DELTA") for part in parts for encoding in part.encodings):
+                # A value may begin with all of the one before it, and Arrow makes no dictionary of these.
+                n_rows = min(n_rows, PREFIXED_ROWS, max(1, limits.budget(path) // max(1, size)))
+            else:
+                text.append(field.name)
+        elif entry.num_fields or (entry is not kind and _is_text(entry)):
+            raise ValueError(
+                f"{path}, column {field.name!r}: {kind} cannot be a class, an id or a feature; leave it out"
+            )
+        else:
+            n_values = file.metadata.num_rows if entry is kind else sum(part.num_values for part in parts)
+            if pa.types.is_fixed_size_list(kind):  # a missing list of that kind takes the room of a full one
+                n_values = max(n_values, kind.list_size * file.metadata.num_rows)
+            n_fixed += n_values * _width(entry)
+    _require(path, n_fixed + n_pages, limits)
+    return _Plan(text, n_rows, n_pages, n_fixed)
+
+
+def _most_text(file: pq.ParquetFile, text: Sequence[str]) -> int:
+    """Return how many bytes text can take beyond its pages: the longest in the dictionary of each row group, in every row."""
+    n_bytes = 0
+    for group in range(file.metadata.num_row_groups if text else 0):
+        first = next(file.iter_batches(1, row_groups=[group], columns=list(text)), None)
+        longest = sum(int(_lengths(column).max()) for column in first.columns) if first is not None else 0
+        n_bytes += file.metadata.row_group(group).num_rows * (longest + NUMBER_BYTES * len(text))
+    return n_bytes
+
+
+def _chunks(file: pq.ParquetFile, names: set[str]) -> dict[str, list[Any]]:
+    """Return what the file says of the pieces in which columns of these names are stored."""
+    found: dict[str, list[Any]] = {}
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    for i in range(file.metadata.num_columns if names else 0):
+        path = file.schema.column(i).path.split(".")  # of a list such as x.list.element; a name may hold dots itself
+        name = next((name for end in range(1, len(path) + 1) if (name := ".".join(path[:end])) in names), None)
+        if name is not None:
+            found.setdefault(name, []).extend(group.column(i) for group in groups)
+    return found
+
+
+def _text_bytes(column: pa.Array) -> int:
+    """Return how many bytes a column of text takes, or will when it is written out; 0 for any other."""
+    if not _is_text(column.type):
+        return 0
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = _lengths(column)
+    places = column.indices.fill_null(len(lengths) - 1).to_numpy(zero_copy_only=False)
+    return NUMBER_BYTES * len(column) + int(lengths[places].sum())
+
+
+def _lengths(column: pa.Array) -> Array:
+    """Return how many bytes the entries of a column's dictionary have, and a 0 after them."""
+    lengths = pc.binary_length(column.dictionary).fill_null(0).to_numpy(zero_copy_only=False)
+    return np.append(lengths.astype(np.int64), 0)
+
+
+def _written_out(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(column.type) or pa.types.is_dictionary(kind):
+        return column
+    return column.cast(kind) if pa.types.is_large_string(kind) else column.dictionary_decode()
+
+
+def _require(path: Path, n_bytes: int, limits: Limits) -> None:
+    limits.require_budget(path, n_bytes, "decoded", "write it again without compression")
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type that an extension type is stored as."""
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Return whether values are strings or bytes of any length, with a dictionary or without."""
+    kind = _plain(kind)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return str(kind).removeprefix("large_") in ("string", "binary", "string_view", "binary_view")
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    kind = _plain(kind)
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return how many bytes a value takes."""
+    try:
+        return max(NUMBER_BYTES, kind.bit_width // 8)
+    except ValueError:  # a type without a width, such as null
+        return NUMBER_BYTES

@@ -1,0 +1,329 @@
+"""Small files that ask for much memory, by construction: one function per format, each writes its file at the path it is given.
+
+`KINDS` names what reads them: as edges, as features or labels of the nodes 0, 1 and 2, or as embeddings.
+"""
+
+import gzip
+import json
+import os
+import resource
+import signal
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ccassg.io.embeddings import read_embeddings
+from ccassg.io.graphs import read_graph
+
+# No machine is harmed by a bomb that goes off: beyond so much the system says no.
+MOST, SECONDS = 4 * 2**30, 60
+# What a reader may take: so much, whatever the file is, and so many bytes for each of the file's.
+CONSTANT, PER_BYTE = 2**30, 400
+
+
+def read(kind: str, path: str) -> str | None:
+    """Read a file as what it claims to be; the sentence that refuses it, or None."""
+    edges = pa.table({"source": ["0", "1"], "target": ["1", "2"]})
+    try:
+        if kind == "embeddings":
+            read_embeddings(path)
+        elif kind == "edges":
+            read_graph(path)
+        else:
+            read_graph(edges, **{kind: path})
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def measure(kind: str, path: str) -> dict[str, object]:
+    """Read a file under limits of memory and time: what was said, and the bytes it took at most beyond what there was."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MOST, resource.RLIM_INFINITY))
+    signal.alarm(SECONDS)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    before = _peak()
+    said = read(kind, path)
+    return {"said": said, "bytes": _peak() - before, "size": os.path.getsize(path)}
+
+
+def csv_of_empty_cells(path: Path) -> None:
+    """Rows of nothing but separators: each cell takes one byte here and eight as a number."""
+    path.write_bytes(b"id" + b"".join(b",x%d" % i for i in range(2000)) + b"\n" + (b"," * 2000 + b"\n") * 500)
+
+
+def csv_gz_of_cells(path: Path) -> None:
+    """300 MB of short cells in 300 kB."""
+    header = b"id," + b",".join(b"x%d" % i for i in range(5000)) + b"\n"
+    _write_gzip(path, header, b"0" + b",0" * 5000 + b"\n", 30_000)
+
+
+def csv_with_an_open_quote(path: Path) -> None:
+    """A quote that opens in the first row and never closes, before a megabyte of rows."""
+    path.write_bytes(b'source,target\n0,"1\n' + b"1,2\n" * 250_000)
+
+
+def txt_gz_of_lines(path: Path) -> None:
+    """A hundred million edges in half a megabyte."""
+    _write_gzip(path, b"", b"0 1\n" * 1000, 100_000)
+
+
+def txt_gz_of_comments(path: Path) -> None:
+    """As many lines that hold nothing."""
+    _write_gzip(path, b"0 1\n", b"#\n" * 1000, 100_000)
+
+
+def parquet_dictionary(path: Path) -> None:
+    """One string of 20 kB, which a million rows name."""
+    codes = pa.array(np.zeros(1_000_000, np.int32))
+    text = pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 20_000]))
+    pq.write_table(pa.table({"source": text, "target": text}), path, compression="zstd")
+
+
+def parquet_prefix(path: Path) -> None:
+    """Fifteen thousand strings of 20 kB, each stored as a number: how much of the one before it is its own."""
+    table = pa.table({"source": ["x" * 20_000] * 15_000, "target": np.arange(15_000)})
+    kinds = {"use_dictionary": False, "column_encoding": {"source": "DELTA_BYTE_ARRAY"}}
+    pq.write_table(table, path, compression="zstd", **kinds)
+
+
+def parquet_steps(path: Path) -> None:
+    """A path of three million nodes, of which only the differences are stored."""
+    ids = np.arange(3_000_001)
+    kinds = {"source": "DELTA_BINARY_PACKED", "target": "DELTA_BINARY_PACKED"}
+    table = pa.table({"source": ids[:-1], "target": ids[1:]})
+    pq.write_table(table, path, compression="zstd", use_dictionary=False, column_encoding=kinds)
+
+
+def parquet_nested(path: Path) -> None:
+    """Three lists of equal numbers, forty million in all."""
+    values = pa.array(np.zeros(40_000_000, np.int8))
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2, 40_000_000], pa.int32()), values)
+    pq.write_table(pa.table({"id": [0, 1, 2], "x": lists}), path, compression="zstd")
+
+
+def parquet_of_missing_lists(path: Path) -> None:
+    """Three missing lists, which take the room of a hundred million numbers each."""
+    lists = pa.array([None] * 3, pa.list_(pa.float32(), 2))
+    pq.write_table(pa.table({"id": [0, 1, 2], "x": lists}), path)
+    # The width stands in the schema that Arrow keeps beside Parquet's own.
+    wide = pa.schema([("id", pa.int64()), ("x", pa.list_(pa.float32(), 100_000_000))])
+    file = pq.ParquetFile(path)
+    with pq.ParquetWriter(path, file.schema_arrow, store_schema=False) as writer:
+        writer.write_table(pa.table({"id": [0, 1, 2], "x": lists}))
+        writer.add_key_value_metadata({"ARROW:schema": _encoded(wide)})
+
+
+def parquet_of_nulls(path: Path) -> None:
+    """Fifty million rows of nothing."""
+    rows = 50_000_000
+    pq.write_table(pa.table({"id": pa.nulls(rows), "x": pa.nulls(rows)}), path)
+
+
+def npz_coo(path: Path) -> None:
+    """A sparse matrix of three entries that claims 200 million rows and columns."""
+    one = np.arange(3)
+    shape = np.array([200_000_000, 200_000_000])
+    np.savez(path, row=one, col=one, data=one.astype(np.float32), shape=shape, format=np.array(b"coo"))
+
+
+def npz_of_zeros(path: Path) -> None:
+    """A dense matrix of 250 million bytes, all zero."""
+    header = _npy_header("|u1", (3, 83_000_000))
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("x.npy", "w") as file,
+    ):
+        file.write(header)
+        for _ in range(249):
+            file.write(bytes(1_000_000))
+
+
+def npy_without_width(path: Path) -> None:
+    """Four hundred million strings of no length, which take no room in the file."""
+    path.write_bytes(_npy_header("<U0", (400_000_000,)) + bytes(64))
+
+
+def npy_without_rows(path: Path) -> None:
+    """A matrix of no rows and a hundred million million columns."""
+    path.write_bytes(_npy_header("<f4", (0, 10**14)) + bytes(64))
+
+
+def npy_hole(path: Path) -> None:
+    """A terabyte of zeros in a file of holes, which takes no room on the disk."""
+    with open(path, "wb") as file:
+        file.write(_npy_header("<f4", (3, 2**36)))
+        file.truncate(file.tell() + 3 * 2**38)
+
+
+def mtx_of_lone_nodes(path: Path) -> None:
+    """A million nodes and one edge."""
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n1000000 1000000 1\n1 2\n")
+
+
+def mtx_of_nodes(path: Path) -> None:
+    """A hundred million nodes and one edge."""
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n100000000 100000000 1\n1 2\n")
+
+
+def mtx_gz_of_lines(path: Path) -> None:
+    """Fifty million entries in 200 kB."""
+    head = b"%%MatrixMarket matrix coordinate pattern general\n3 3 50000000\n"
+    _write_gzip(path, head, b"1 2\n" * 1000, 50_000)
+
+
+def graphml_default(path: Path) -> None:
+    """A default of a megabyte for an attribute that 20,000 nodes have not."""
+    path.write_text(_with_default("string", "y", "x" * 1_000_000))
+
+
+def graphml_number(path: Path) -> None:
+    """The same with a number of a megabyte."""
+    path.write_text(_with_default("double", "1", "0" * 1_000_000))
+
+
+def graphml_gz_of_nodes(path: Path) -> None:
+    """Fifteen million nodes in 200 MB of elements, 400 kB when compressed."""
+    _write_gzip(path, b'<?xml version="1.0"?><graphml><graph>', b'<node id="a"/>' * 1000, 15_000)
+
+
+def graphml_gz_of_one_tag(path: Path) -> None:
+    """A name of 200 MB, which no parser can let go of before it ends."""
+    _write_gzip(path, b'<?xml version="1.0"?><graphml><graph><node id="', b"a" * 1000, 200_000)
+
+
+def json_of_lists(path: Path) -> None:
+    """A million empty lists where labels should be."""
+    path.write_text("[" + "[]," * 1_000_000 + "[]]")
+
+
+def json_of_digits(path: Path) -> None:
+    """A number of a million digits among the labels."""
+    path.write_text(json.dumps([0, 1])[:-1] + "," + "9" * 1_000_000 + "]")
+
+
+def word2vec_of_columns(path: Path) -> None:
+    """One row of two million numbers, each of which would be a column of its own."""
+    path.write_bytes(b"1 2000000\na" + b" 0" * 2_000_000 + b"\n")
+
+
+def h5ad_of_rows(path: Path) -> None:
+    """A thousand million rows of which none is stored."""
+    with _h5ad(path, (10**9, 1)) as file:
+        file["obs"].create_dataset("_index", (10**9,), "S1", chunks=(1000,))
+
+
+def h5ad_of_kinds(path: Path) -> None:
+    """A note of a thousand million entries on what the ids are."""
+    with _h5ad(path, (3, 2)) as file:
+        file["obs"]["_index"] = [b"a", b"b", b"c"]
+        file.create_dataset("uns/ccassg_ids", (10**9,), "S8", chunks=(1000,))
+
+
+def h5ad_of_one_name(path: Path) -> None:
+    """A name of a megabyte to which ten thousand rows point."""
+    import h5py
+
+    with _h5ad(path, (10_000, 1)) as file:
+        ids = file["obs"].create_dataset("_index", (10_000,), h5py.string_dtype(), chunks=(100,))
+        ids[:100] = ["x" * 1_000_000] + [""] * 99
+        pointers = ids.id.read_direct_chunk((0,))[1]
+        for start in range(0, 10_000, 100):
+            ids.id.write_direct_chunk((start,), pointers[:16] * 100)
+
+
+def h5ad_of_a_chunk(path: Path) -> None:
+    """A piece of a matrix that should become twelve bytes, and becomes eight gigabytes when it is inflated."""
+    with _h5ad(path, (3, 1), compression="gzip", chunks=(3, 1)) as file:
+        file["obs"]["_index"] = [b"a", b"b", b"c"]
+        deflate = zlib.compressobj(9, wbits=-15)
+        zeros = deflate.compress(bytes(2**24)) + deflate.flush(zlib.Z_FULL_FLUSH)  # as often as one likes
+        file["obsm/X_ccassg"].id.write_direct_chunk((0, 0), b"\x78\xda" + zeros * 512 + deflate.flush())
+
+
+# What is read as edges, as features or labels of the nodes 0, 1, 2, and as embeddings.
+KINDS = {
+    "edges": {
+        "quote.csv": csv_with_an_open_quote,
+        "lines.txt.gz": txt_gz_of_lines,
+        "comments.txt.gz": txt_gz_of_comments,
+        "dictionary.parquet": parquet_dictionary,
+        "prefix.parquet": parquet_prefix,
+        "steps.parquet": parquet_steps,
+        "lone.mtx": mtx_of_lone_nodes,
+        "nodes.mtx": mtx_of_nodes,
+        "lines.mtx.gz": mtx_gz_of_lines,
+        "default.graphml": graphml_default,
+        "number.graphml": graphml_number,
+        "nodes.graphml.gz": graphml_gz_of_nodes,
+        "tag.graphml.gz": graphml_gz_of_one_tag,
+    },
+    "features": {
+        "empty.csv": csv_of_empty_cells,
+        "cells.csv.gz": csv_gz_of_cells,
+        "lists.parquet": parquet_nested,
+        "missing.parquet": parquet_of_missing_lists,
+        "nulls.parquet": parquet_of_nulls,
+        "coo.npz": npz_coo,
+        "zeros.npz": npz_of_zeros,
+        "rows.npy": npy_without_rows,
+        "hole.npy": npy_hole,
+    },
+    "labels": {"width.npy": npy_without_width, "lists.json": json_of_lists, "digits.json": json_of_digits},
+    "embeddings": {
+        "columns.vec": word2vec_of_columns,
+        "dictionary.pq": parquet_dictionary,
+        "rows.h5ad": h5ad_of_rows,
+        "kinds.h5ad": h5ad_of_kinds,
+        "name.h5ad": h5ad_of_one_name,
+        "chunk.h5ad": h5ad_of_a_chunk,
+    },
+}
+
+
+def _peak() -> int:
+    """Return the most bytes that were resident."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
+
+
+def _write_gzip(path: Path, head: bytes, piece: bytes, n_pieces: int) -> None:
+    """Write the head and so many times the piece; what is compressed may stand one after the other."""
+    block = max(1, 2**20 // len(piece))
+    whole, rest = divmod(n_pieces, block)
+    path.write_bytes(gzip.compress(head) + gzip.compress(piece * block) * whole + gzip.compress(piece * rest))
+
+
+def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def _encoded(schema: pa.Schema) -> bytes:
+    """Return a schema as Arrow keeps it in a Parquet file."""
+    import base64
+
+    return base64.b64encode(schema.serialize().to_pybytes())
+
+
+def _with_default(kind: str, value: str, default: str) -> str:
+    key = f'<key id="k" for="node" attr.name="x" attr.type="{kind}"><default>{default}</default></key>'
+    nodes = f'<node id="0"><data key="k">{value}</data></node>' + "".join(f'<node id="{i}"/>' for i in range(1, 20_000))
+    edge = '<edge source="0" target="1"/>'
+    return f'<?xml version="1.0"?><graphml>{key}<graph edgedefault="undirected">{nodes}{edge}</graph></graphml>'
+
+
+def _h5ad(path: Path, shape: tuple[int, int], **storage):
+    """Return an open file of embeddings of this shape, of which nothing is stored, without names."""
+    import h5py
+
+    file = h5py.File(path, "w")
+    file.create_dataset(
+        "obsm/X_ccassg", shape, np.float32, **({"chunks": (1000, 1)} if shape[0] > 1000 else {}) | storage
+    )
+    file.create_group("obs")
+    return file

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 
 import numpy as np
@@ -12,7 +13,7 @@ from ccassg.evaluate import summary
 from ccassg.io import folders
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.labels import EMBEDDING, NODES
-from ccassg.run import FILES, RUN, page, read_run, save_run
+from ccassg.run import FILES, RUN, Run, page, read_run, save_run
 from ccassg.systems import make
 
 
@@ -46,6 +47,28 @@ def test_the_page_of_a_run_has_its_labels_probed(saved):
     assert found.probe["classes"] == ["b", "a", "c"]
     assert found.probe["n_runs"] == 2
     assert page(folder, probe={"accuracy": 1}).probe == {"accuracy": 1, "classes": ["b", "a", "c"]}
+
+
+def test_a_pipe_in_place_of_a_file_is_refused_at_once(saved, bounded):
+    folder, *_ = saved
+    for name, read in ((RUN, read_run), (NODES, lambda folder: Run(folder).labels()), (EMBEDDING, page)):
+        whole = (folder / name).rename(folder / "whole")
+        os.mkfifo(folder / name)
+        bounded()
+        with pytest.raises(ValueError, match=f"{name} is not a regular file"):
+            read(folder)
+        whole.rename(folder / name)
+
+
+def test_labels_that_would_fill_the_memory_are_refused(saved):
+    folder, *_ = saved
+    codes = pa.array(np.zeros(2_000_000, np.int32))
+    for text, sentence in (("x" * 1000, "grows beyond"), ("x", "claims 2,000,000 nodes, out of proportion")):
+        labels = pa.DictionaryArray.from_arrays(codes, [text])
+        n = len(codes) if text == "x" else 500_000
+        pq.write_table(pa.table({"id": pa.array(np.zeros(n, np.int8)), "label": labels[:n]}), folder / NODES)
+        with pytest.raises(ValueError, match=rf"nodes\.parquet {sentence}"):
+            page(folder)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,25 @@ def test_same_seed_same_eigenvectors(lanczos_nodes):
     np.testing.assert_allclose(first.T @ first, np.eye(8), atol=1e-6)
 
 
+@pytest.mark.parametrize("dense_nodes", [400, 10])
+def test_nodes_without_edges_do_not_change_the_eigenvectors_of_the_others(dense_nodes):
+    ring = ccassg.as_graph(nx.connected_watts_strogatz_graph(60, 4, 0.2, seed=0))
+    edges = np.stack([np.repeat(np.arange(60), np.diff(ring.indptr)), ring.indices])
+    spread = ccassg.as_graph(3 * edges, n_nodes=200)
+    alone, among = (
+        structural._eigenvectors(
+            g.adjacency(), np.diff(g.indptr).astype(float), 3, np.random.default_rng(0), dense_nodes
+        )
+        for g in (ring, spread)
+    )
+    np.testing.assert_allclose(np.abs(among[: 3 * 60 : 3]), np.abs(alone), atol=1e-4)
+    x = structural_features(spread, n_components=3)[:, len(structural.LOCAL) :]
+    expected = np.zeros((200, 3))
+    expected[: 3 * 60 : 3] = alone
+    np.testing.assert_allclose(np.abs(x), np.abs((expected - expected.mean(0)) / expected.std(0)), atol=1e-2)
+    assert not structural_features(ccassg.as_graph([[0], [1]], n_nodes=50))[:, len(structural.LOCAL) + 1 :].any()
+
+
 def test_sampled_clustering_is_close():
     random = nx.connected_watts_strogatz_graph(300, 10, 0.1, seed=0)
     graph = ccassg.as_graph(random)

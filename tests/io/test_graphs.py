@@ -155,6 +155,24 @@ def test_without_features_structure_speaks(write):
     assert only_labels.y.tolist() == [1, 0, 1]
 
 
+def test_nodes_without_edges_and_features_are_few_for_their_file(write, tmp_path):
+    head = "%%MatrixMarket matrix coordinate pattern general\n"
+    path = write("g.mtx", head + "70000 70000 1\n1 2\n")
+    with pytest.raises(
+        ValueError, match=r"g\.mtx grows beyond 268,435,456 bytes when features are made from its edges"
+    ):
+        read_graph(path)
+    assert read_graph(write("g.mtx", head + "5000 5000 1\n1 2\n"), n_components=1).graph.n_isolated == 4998
+    ids = np.arange(600_001)
+    kinds = dict.fromkeys("uv", "DELTA_BINARY_PACKED")
+    pq.write_table(
+        pa.table({"u": ids[:-1], "v": ids[1:]}), tmp_path / "g.parquet", use_dictionary=False, column_encoding=kinds
+    )
+    assert (tmp_path / "g.parquet").stat().st_size < 50_000
+    with pytest.raises(ValueError, match=r"g\.parquet grows beyond .* leave nodes without edges out or give features"):
+        read_graph(tmp_path / "g.parquet")
+
+
 def test_feature_columns_and_new_nodes(write):
     edges = write("e.csv", EDGES)
     old = read_graph(edges, write("n.csv", NODES), feature_columns=["kind", "age"])

@@ -1,6 +1,7 @@
 """What a run continues from, and what it refuses."""
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -33,6 +34,14 @@ def test_a_damaged_checkpoint_falls_back_to_the_previous_one(graph, tmp_path):
         history = train(resumed, graph, settings(), checkpoint_path=path, checkpoint_every=100)
         assert len(history["loss"]) == 8
         assert same_weights(resumed, whole)
+
+
+def test_a_pipe_in_place_of_a_checkpoint_is_refused_at_once(graph, tmp_path, bounded):
+    path = tmp_path / "c.safetensors"
+    os.mkfifo(path)
+    bounded()
+    with pytest.raises(ValueError, match=r"c\.safetensors is not a regular file"):
+        train(gcn((F, 8)), graph, settings(n_steps=2), checkpoint_path=path)
 
 
 def test_a_checkpoint_of_another_run_is_refused(graph, tmp_path):

@@ -1,6 +1,7 @@
 """Small files that ask for much memory, by construction: one function per format, each writes its file at the path it is given.
 
-`KINDS` names what reads them: as edges, as features or labels of the nodes 0, 1 and 2, or as embeddings.
+`KINDS` names what reads them: as edges, as features or labels of the nodes 0, 1 and 2, or as embeddings. `grown` writes files
+of any size in between; `measure` reads one in a process of its own.
 """
 
 import gzip
@@ -10,6 +11,7 @@ import resource
 import signal
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,19 +19,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ccassg.io.embeddings import read_embeddings
+from ccassg.io.files import LIMITS
 from ccassg.io.graphs import read_graph
+from ccassg.run import page
 
 # No machine is harmed by a bomb that goes off: beyond so much the system says no.
 MOST, SECONDS = 4 * 2**30, 60
-# What a reader may take: so much, whatever the file is, and so many bytes for each of the file's.
-CONSTANT, PER_BYTE = 2**30, 400
+# What a reader may take at most: a few copies of the file's budget, and the blocks and libraries that every file needs.
+COPIES, BLOCKS = 4, 160 * 2**20
 
 
 def read(kind: str, path: str) -> str | None:
     """Read a file as what it claims to be; the sentence that refuses it, or None."""
     edges = pa.table({"source": ["0", "1"], "target": ["1", "2"]})
     try:
-        if kind == "embeddings":
+        if kind == "run":
+            page(Path(path).parent)
+        elif kind == "embeddings":
             read_embeddings(path)
         elif kind == "edges":
             read_graph(path)
@@ -40,15 +46,28 @@ def read(kind: str, path: str) -> str | None:
     return None
 
 
-def measure(kind: str, path: str) -> dict[str, object]:
-    """Read a file under limits of memory and time: what was said, and the bytes it took at most beyond what there was."""
+def measure(kind: str, path: str, floor: int = LIMITS.growth_floor) -> dict[str, object]:
+    """Read a file under limits of memory and time; what was said, and the bytes that this took and that it might take.
+
+    ``floor`` takes the place of the one in the limits, which are those of the whole process.
+    """
+    object.__setattr__(LIMITS, "growth_floor", floor)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MOST, resource.RLIM_INFINITY))
     signal.alarm(SECONDS)
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     before = _peak()
     said = read(kind, path)
-    return {"said": said, "bytes": _peak() - before, "size": os.path.getsize(path)}
+    # A file of holes is as large as it likes: its bytes are those on the disk.
+    allowed = BLOCKS + COPIES * max(floor, LIMITS.growth * os.stat(path).st_blocks * 512)
+    return {"said": said, "bytes": _peak() - before, "allowed": allowed}
+
+
+def grow(form: str, path: str, rows: int, columns: int, length: int, floor: int) -> dict[str, object]:
+    """Write a file of a form in `GROWN`, with so many rows, columns and characters in a cell, and `measure` reading it."""
+    kind, write = GROWN[form]
+    write(Path(path), rows, columns, length)
+    return measure(kind, path, floor)
 
 
 def csv_of_empty_cells(path: Path) -> None:
@@ -77,17 +96,17 @@ def txt_gz_of_comments(path: Path) -> None:
     _write_gzip(path, b"0 1\n", b"#\n" * 1000, 100_000)
 
 
-def parquet_dictionary(path: Path) -> None:
+def parquet_dictionary(path: Path, names: Sequence[str] = ("source", "target")) -> None:
     """One string of 20 kB, which a million rows name."""
     codes = pa.array(np.zeros(1_000_000, np.int32))
     text = pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 20_000]))
-    pq.write_table(pa.table({"source": text, "target": text}), path, compression="zstd")
+    pq.write_table(pa.table([text, text], names), path, compression="zstd")
 
 
-def parquet_prefix(path: Path) -> None:
+def parquet_prefix(path: Path, names: Sequence[str] = ("source", "target")) -> None:
     """Fifteen thousand strings of 20 kB, each stored as a number: how much of the one before it is its own."""
-    table = pa.table({"source": ["x" * 20_000] * 15_000, "target": np.arange(15_000)})
-    kinds = {"use_dictionary": False, "column_encoding": {"source": "DELTA_BYTE_ARRAY"}}
+    table = pa.table([np.arange(15_000), ["x" * 20_000] * 15_000], names)
+    kinds = {"use_dictionary": False, "column_encoding": {names[1]: "DELTA_BYTE_ARRAY"}}
     pq.write_table(table, path, compression="zstd", **kinds)
 
 
@@ -118,10 +137,9 @@ def parquet_of_missing_lists(path: Path) -> None:
         writer.add_key_value_metadata({"ARROW:schema": _encoded(wide)})
 
 
-def parquet_of_nulls(path: Path) -> None:
+def parquet_of_nulls(path: Path, names: Sequence[str] = ("id", "x")) -> None:
     """Fifty million rows of nothing."""
-    rows = 50_000_000
-    pq.write_table(pa.table({"id": pa.nulls(rows), "x": pa.nulls(rows)}), path)
+    pq.write_table(pa.table([pa.nulls(50_000_000)] * 2, names), path)
 
 
 def npz_coo(path: Path) -> None:
@@ -283,6 +301,90 @@ KINDS = {
         "chunk.h5ad": h5ad_of_a_chunk,
     },
 }
+
+
+def _edges_csv(path, rows, columns, length):
+    _write_gzip(path, b"source,target\n", b",".join([b"a" * length] * 2) + b"\n", rows)
+
+
+def _edges_txt(path, rows, columns, length):
+    _write_gzip(path, b"# edges\n", b"\t".join([b" 1" * length, b"2"]) + b"\n", rows)
+
+
+def _edges_parquet(path, rows, columns, length):
+    names = pa.DictionaryArray.from_arrays(pa.array(np.arange(rows) % 2, pa.int32()), ["a" * length, "b"])
+    pq.write_table(pa.table({"source": names, "target": names}), path, compression="zstd")
+
+
+def _edges_mtx(path, rows, columns, length):
+    head = b"%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n" % (columns * rows, columns * rows, rows)
+    _write_gzip(path, head, b"1 2\n", rows)
+
+
+def _edges_graphml(path, rows, columns, length):
+    keys = b"".join(
+        b'<key id="k%d" for="node"><default>%b</default></key>' % (i, b"x" * length) for i in range(columns)
+    )
+    head = b'<?xml version="1.0"?><graphml>' + keys + b'<graph><edge source="0" target="1"/><node id="0">'
+    data = b"".join(b'<data key="k%d">y</data>' % i for i in range(columns)) + b"</node>"
+    nodes = b"".join(b'<node id="%d"/>' % i for i in range(1, min(rows, 300_000)))
+    path.write_bytes(gzip.compress(head + data + nodes + b"</graph></graphml>"))
+
+
+def _features_csv(path, rows, columns, length):
+    header = b",".join(b"x%d" % i for i in range(columns))
+    _write_gzip(path, header + b"\n", b",".join([b"0" * length] * columns) + b"\n", rows)
+
+
+def _features_parquet(path, rows, columns, length):
+    values = pa.array(np.zeros(rows * min(columns, 30), np.float32))
+    lists = pa.FixedSizeListArray.from_arrays(values, min(columns, 30)).cast(pa.list_(pa.float32()))
+    pq.write_table(pa.table({"x": lists, "y": pa.nulls(rows)}), path, compression="zstd")
+
+
+def _features_npz(path, rows, columns, length):
+    np.savez_compressed(path, x=np.zeros((rows, min(columns, 30)), ("u1", "f2", "f8")[length % 3]))
+
+
+def _features_sparse(path, rows, columns, length):
+    parts = {"indices": np.zeros(1, int), "data": np.ones(1), "shape": np.array([rows, columns**3]), "format": b"csr"}
+    np.savez_compressed(path, indptr=np.r_[0, np.ones(rows, np.int32)], **parts)
+
+
+def _labels_json(path, rows, columns, length):
+    path.write_text(json.dumps(["a" * min(length, 20)] * min(rows, 300_000)))
+
+
+def _embeddings_h5ad(path, rows, columns, length):
+    with _h5ad(path, (rows * length, columns), compression="gzip", chunks=(1, 1)) as file:
+        file["obs"].create_dataset("_index", (rows * length,), f"S{length}", chunks=(1,))
+
+
+def _embeddings_parquet(path, rows, columns, length):
+    table = {"id": np.arange(rows)} | {f"e{i}": np.zeros(rows, np.float32) for i in range(min(columns, 30))}
+    kinds = {"use_dictionary": [f"e{i}" for i in range(columns)], "column_encoding": {"id": "DELTA_BINARY_PACKED"}}
+    pq.write_table(pa.table(table), path, compression="zstd", **kinds)
+
+
+# Files by their numbers of rows, columns and characters in a cell, up to those that take a hundred times their budget.
+GROWN = {
+    "e.csv.gz": ("edges", _edges_csv),
+    "e.txt.gz": ("edges", _edges_txt),
+    "e.parquet": ("edges", _edges_parquet),
+    "e.mtx.gz": ("edges", _edges_mtx),
+    "e.graphml.gz": ("edges", _edges_graphml),
+    "x.csv.gz": ("features", _features_csv),
+    "x.parquet": ("features", _features_parquet),
+    "x.npz": ("features", _features_npz),
+    "sparse.npz": ("features", _features_sparse),
+    "l.json": ("labels", _labels_json),
+    "z.h5ad": ("embeddings", _embeddings_h5ad),
+    "z.parquet": ("embeddings", _embeddings_parquet),
+}
+
+
+# What may stand in a run's nodes.parquet.
+RUNS = (parquet_dictionary, parquet_prefix, parquet_of_nulls)
 
 
 def _peak() -> int:

@@ -21,6 +21,8 @@ TITLES = {
     "pickles": "pickles with a payload, in every format",
     "damaged tables": "edge, feature and embedding files damaged at random",
     "forged files": "stores, models, runs, records, labels, checkpoints forged so that their hashes fit",
+    "bombs": "files of all formats, and runs, that ask for more memory than they are worth",
+    "pipes": "pipes, sockets and devices in place of a file",
     "property tests": "tables, configs, records and runs made by hypothesis",
     "coverage-guided": "files of all kinds made by atheris, guided by coverage",
     "hostile page": "tests of the page, script in names among them",

@@ -27,6 +27,7 @@ from ccassg.io.open_table import open_table
 from ccassg.io.store import release
 from ccassg.io.text import parse_blanks
 
+PIECE_BYTES = 4096  # what HDF5 keeps in mind of a piece of a dataset while it reads, whether the piece is stored or not
 OBSM_KEY = "X_ccassg"
 _MARK = {b"written_by": b"ccassg"}  # in a Parquet file's schema
 
@@ -189,6 +190,9 @@ def _dataset(path: Path, limits: Limits, file: Any, *names: str) -> Any:
     for shape in (data.shape, data.chunks or ()):
         if math.prod(shape) * n_bytes > limits.budget(path):
             raise ValueError(f"{path}: {name} claims the shape {shape}, out of proportion to the file's size")
+    n_pieces = math.prod(-(-n // width) for n, width in zip(data.shape, data.chunks, strict=True)) if data.chunks else 1
+    if n_pieces * PIECE_BYTES > limits.budget(path):
+        raise ValueError(f"{path}: {name} is cut into {n_pieces:,} pieces, out of proportion to the file's size")
     _require_inflatable(path, name, data)
     return data
 

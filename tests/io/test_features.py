@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ccassg.io.embeddings import read_embeddings
@@ -45,6 +46,13 @@ def test_ids_of_a_matrix_come_from_a_file(write, tmp_path):
     assert nodes.ids.to_pylist() == ["b", "a"]
     with pytest.raises(ValueError, match=r"ids\.txt has 1 ids, but .*x\.npy has 2 rows"):
         read_nodes(tmp_path / "x.npy", ids=write("ids.txt", "b\n"))
+
+
+def test_rows_that_hold_nothing_are_believed_in_proportion(tmp_path):
+    path = tmp_path / "n.parquet"
+    pq.write_table(pa.table({"x": np.zeros(1_100_000, np.int8)}), path)
+    with pytest.raises(ValueError, match=r"n\.parquet claims 1,100,000 rows, out of proportion to its size"):
+        read_nodes(path)
 
 
 def test_limits_reach_every_reader(write, tmp_path):

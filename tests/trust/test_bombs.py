@@ -45,7 +45,7 @@ def test_a_bomb_ends_in_a_sentence_or_a_small_success(nursery, tmp_path, count, 
 @settings(max_examples=600 if SOAK else 12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     form=st.sampled_from(sorted(bombs.GROWN)),
-    rows=st.floats(0, 6).map(lambda power: round(10**power)),
+    rows=st.floats(0, 6.5).map(lambda power: round(10**power)),
     columns=st.floats(0, 2).map(lambda power: round(10**power)),
     length=st.floats(0, 3).map(lambda power: round(10**power)),
 )

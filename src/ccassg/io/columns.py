@@ -124,7 +124,7 @@ def numbers(table: Table, name: str, column: pa.ChunkedArray, role: str) -> Arra
 
 def not_a_number(table: Table, name: str, column: pa.ChunkedArray, role: str) -> ValueError:
     """Return the error for text among numbers, at its first place."""
-    for row, value in enumerate(column.to_pylist()):
+    for row, value in enumerate(cell.as_py() for cell in column):
         try:
             float(value)
         except (TypeError, ValueError):

@@ -14,7 +14,7 @@ from ccassg.io.files import READING, Reading, suffix_of
 from ccassg.io.ids import flat, positions, settle, unique_ids
 from ccassg.io.open_table import open_table
 from ccassg.io.sizes import says_scaled, spread_of_matrix
-from ccassg.io.tables import FrameTable, NodeRows, Table, shown
+from ccassg.io.tables import FrameTable, NodeRows, ParquetTable, Table, shown
 
 
 def read_nodes(
@@ -52,6 +52,8 @@ def read_nodes(
             f"{source} is a table and has its ids in a column (`id_column`); an ids file goes with .npy and .npz"
         )
     table = open_nodes(source, reading, edge_ids)
+    if isinstance(table, ParquetTable):
+        table.limits.require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
     names_id, data = _choose_ids(table, id_column, edge_ids)
     label = columns.label_column(table, label_column, names_id) if guess_labels or label_column is not None else None
     if label is not None and label_column is None:

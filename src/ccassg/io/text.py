@@ -51,6 +51,7 @@ class TextTable(Table):
         with one_sentence(self.path):
             self.n_skipped, first = self._first_row()
             self.delimiter = _guess_delimiter(first, suffix_of(self.path))
+            self._closed = False  # whether all quotes were seen to close
             # In whitespace text quotes enclose cells only if the first line has some.
             self.quoted = self.delimiter != " " or '"' in first
             cells = _split(first, self.delimiter)
@@ -169,10 +170,13 @@ class TextTable(Table):
 
     def _require_rows_closed(self, content: Any) -> None:
         """Refuse a quote that opens in the rows and never closes: the parser would take all that follows as one cell."""
+        if self._closed:
+            return
         n_lines = self.n_skipped + self.has_header
         begin = re.match(rb"(?:[^\r\n]*+(?:\r\n?|\n)){%d}" % n_lines, content) if content.find(b'"') >= 0 else None
         if begin is not None:
             self._require_closed(content, n_lines + 1, begin.end())
+        self._closed = True
 
     def _require_closed(self, content: Any, line: int, start: int = 0) -> None:
         """Refuse a quote that opens at or after ``start``, where ``line`` begins, and never closes."""

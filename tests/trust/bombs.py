@@ -4,6 +4,7 @@
 of any size in between; `measure` reads one in a process of its own.
 """
 
+import base64
 import gzip
 import json
 import os
@@ -407,8 +408,6 @@ def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
 
 def _encoded(schema: pa.Schema) -> bytes:
     """Return a schema as Arrow keeps it in a Parquet file."""
-    import base64
-
     return base64.b64encode(schema.serialize().to_pybytes())
 
 

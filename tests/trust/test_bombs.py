@@ -5,6 +5,7 @@ What a reader takes is measured in a process of its own, and held below a consta
 
 import os
 import socket
+import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from chores import SOAK
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by /proc")
 SMALL_FLOOR = 2**24
 # These take seconds to write or to read; what they try is tried on a smaller scale in tests/io.
 SLOW = {

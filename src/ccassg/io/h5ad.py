@@ -1,0 +1,107 @@
+"""Read embeddings in AnnData files: what lies in the file itself, of sizes that the file can have.
+
+HDF5 follows links into other files, makes room for what was never stored, and inflates a piece without looking how far; so
+all of that is looked at first.
+"""
+
+import math
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ccassg.graph import Array
+from ccassg.io.files import Limits, require_kind
+from ccassg.io.ids import to_numpy
+
+OBSM_KEY = "X_ccassg"
+PIECE_BYTES = 4096  # what HDF5 keeps in mind of a piece of a dataset while it reads, whether the piece is stored or not
+
+
+def read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
+    """Read the matrix (n, d) in ``obsm``, else ``X``, and the names in ``obs``; ValueError if the file cannot hold them."""
+    import h5py
+
+    require_kind(path, "HDF5 (.h5ad, .h5)")
+    with h5py.File(path, "r") as file:
+        z = _dataset(path, limits, file, "obsm", OBSM_KEY) or _dataset(path, limits, file, "X")
+        index = _item(path, file, "obs")
+        names = _dataset(path, limits, file, "obs", "_index" if index is None else index.attrs.get("_index", "_index"))
+        if z is None or names is None or z.ndim != 2 or z.dtype.kind not in "iuf" or names.shape != z.shape[:1]:
+            raise ValueError(f"{path} holds no matrix with one name per row (obsm[{OBSM_KEY!r}] and obs)")
+        limits.require_room(path, max(z.shape), f"claims the shape {z.shape}")
+        kind = _dataset(path, limits, file, "uns", "ccassg_ids")
+        integers = kind is not None and kind.shape == () and kind[()] in (b"int", "int")
+        ids = pa.chunked_array(_names(path, limits, names), pa.large_string()).combine_chunks()
+        return np.asarray(z[()]).astype(np.float32), to_numpy(ids.cast(pa.int64()) if integers else ids)
+
+
+def _dataset(path: Path, limits: Limits, file: Any, *names: str) -> Any:
+    """Return a dataset stored in this very file, of a size the file can have; None if there is none."""
+    import h5py
+
+    data, name = _item(path, file, *names), "/".join(map(str, names))
+    if data is None:
+        return None
+    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external or data.shape is None:
+        raise ValueError(f"{path}: {name} is not a plain dataset; is it an .h5ad of embeddings?")
+    n_bytes = data.dtype.itemsize + np.dtype(np.float32).itemsize
+    for shape in (data.shape, data.chunks or ()):
+        if math.prod(shape) * n_bytes > limits.budget(path):
+            raise ValueError(f"{path}: {name} claims the shape {shape}, out of proportion to the file's size")
+    n_pieces = math.prod(-(-n // width) for n, width in zip(data.shape, data.chunks, strict=True)) if data.chunks else 1
+    if n_pieces * PIECE_BYTES > limits.budget(path):
+        raise ValueError(f"{path}: {name} is cut into {n_pieces:,} pieces, out of proportion to the file's size")
+    _require_inflatable(path, name, data)
+    return data
+
+
+def _require_inflatable(path: Path, name: str, data: Any) -> None:
+    """Refuse compressed pieces that would become more than their place: HDF5 inflates them without looking how far."""
+    from h5py import h5z
+
+    properties = data.id.get_create_plist()
+    filters = [properties.get_filter(i)[0] for i in range(properties.get_nfilters())]
+    packed = [code for code in filters if code not in (h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32)]
+    if packed not in ([], [h5z.FILTER_DEFLATE], [h5z.FILTER_LZF]):
+        raise ValueError(f"{path}: {name} is compressed neither with gzip nor lzf; write it without compression")
+    if packed != [h5z.FILTER_DEFLATE]:
+        return
+    pieces: list[tuple[int, ...]] = []
+    data.id.chunk_iter(lambda piece: pieces.append(piece.chunk_offset))
+    n_bytes = math.prod(data.chunks) * data.id.get_type().get_size()
+    for piece in pieces:
+        as_is, content = data.id.read_direct_chunk(piece)
+        if not as_is and len(zlib.decompressobj().decompress(content, n_bytes + 1)) > n_bytes:
+            raise ValueError(f"{path}: a piece of {name} grows beyond its place when decompressed; is it damaged?")
+
+
+def _item(path: Path, file: Any, *names: str) -> Any:
+    """Return what is stored in this very file under a name, one after the other; None if there is nothing.
+
+    A link may lead to another file, which may be a pipe: it is looked at before it is followed.
+    """
+    import h5py
+
+    for name in map(str, names):
+        if not isinstance(file, h5py.Group) or "/" in name or not file.id.links.exists(name.encode()):
+            return None
+        if file.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+            raise ValueError(f"{path}: {name} is not in the file itself; write the file again without links")
+        file = file[name]
+    return file
+
+
+def _names(path: Path, limits: Limits, data: Any) -> Iterator[pa.Array]:
+    """Yield the strings of a dataset, some at a time: many may stand in one place, and each can be as long as the file."""
+    n_rows = max(1, limits.budget(path) // (4 * path.stat().st_size))  # bytes, strings of Python and of Arrow at once
+    n_bytes = 0
+    for start in range(0, len(data), n_rows):
+        values = data[start : start + n_rows]
+        names = pa.array([v.decode() if isinstance(v, bytes) else str(v) for v in values], pa.large_string())
+        n_bytes += names.nbytes
+        limits.require_budget(path, n_bytes, "read", "write it as .parquet")
+        yield names

@@ -1,0 +1,129 @@
+"""AnnData files that point elsewhere, claim what they do not hold or grow when they are inflated."""
+
+import os
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+
+from ccassg.io.embeddings import read_embeddings, write_embeddings
+from ccassg.io.files import Limits
+
+Z = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)
+
+
+@pytest.fixture
+def h5ad(tmp_path):
+    """A function (change): the path of a whole .h5ad in which ``change`` did something to the open file."""
+    write_embeddings(tmp_path / "whole.h5ad", Z, [f"n{i}" for i in range(11)])
+
+    def forge(change):
+        path = tmp_path / "z.h5ad"
+        path.write_bytes((tmp_path / "whole.h5ad").read_bytes())
+        with h5py.File(path, "r+") as file:
+            change(file)
+        return path
+
+    return forge
+
+
+@pytest.mark.parametrize("name", ["obs", "obs/_index", "obsm", "obsm/X_ccassg", "uns", "uns/ccassg_ids"])
+@pytest.mark.parametrize("kind", ["external", "through a soft one"])
+def test_links_to_other_files_are_never_followed(h5ad, tmp_path, bounded, name, kind):
+    os.mkfifo(tmp_path / "pipe")
+
+    def link(file):
+        del file[name]
+        outside = name if kind == "external" else "outside"
+        file[outside] = h5py.ExternalLink(str(tmp_path / "pipe"), "/x")
+        if kind != "external":
+            file[name] = h5py.SoftLink("/outside")
+
+    path = h5ad(link)
+    bounded()
+    with pytest.raises(ValueError, match=r"z\.h5ad: \w+ is not in the file itself; write the file again without links"):
+        read_embeddings(path)
+
+
+def test_datasets_elsewhere_are_refused(h5ad, tmp_path):
+    layout = h5py.VirtualLayout((11, 3), np.float32)
+    layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", (11, 3))
+
+    def external(file):
+        del file["obsm/X_ccassg"]
+        file.create_dataset("obsm/X_ccassg", (11, 3), np.float32, external=[(str(tmp_path / "raw"), 0, 11 * 12)])
+
+    def virtual(file):
+        del file["obsm/X_ccassg"]
+        file.create_virtual_dataset("obsm/X_ccassg", layout)
+
+    for change in (external, virtual):
+        with pytest.raises(ValueError, match=r"z\.h5ad: obsm/X_ccassg is not a plain dataset"):
+            read_embeddings(h5ad(change))
+
+
+def test_shapes_in_h5ad_are_believed_in_proportion(h5ad):
+    def rows(file):
+        del file["obs/_index"], file["obsm/X_ccassg"]
+        file.create_dataset("obs/_index", (2_000_000,), "S1", chunks=True)
+        file.create_dataset("obsm/X_ccassg", (2_000_000, 1), np.float32, chunks=True)
+
+    def kinds(file):
+        del file["uns/ccassg_ids"]
+        file.create_dataset("uns/ccassg_ids", (10**9,), "S8", chunks=True)
+
+    def chunk(file):
+        del file["obsm/X_ccassg"]
+        file.create_dataset("obsm/X_ccassg", (11, 3), np.float32, chunks=(2**20, 128), maxshape=(None, None))
+
+    def pieces(file):
+        del file["obsm/X_ccassg"]
+        file.create_dataset("obsm/X_ccassg", (11, 10_000), np.float32, chunks=(1, 1))
+
+    for change in (rows, kinds, chunk, pieces):
+        with pytest.raises(ValueError, match=r"z\.h5ad.* (claims the shape \(.*\)|110,000 pieces), out of proportion"):
+            read_embeddings(h5ad(change))
+
+
+def test_compressed_h5ad_is_read_within_its_place(h5ad):
+    def packed(**options):
+        def change(file):
+            del file["obsm/X_ccassg"]
+            file.create_dataset("obsm/X_ccassg", data=Z, chunks=(4, 3), **options)
+
+        return change
+
+    for options in ({"compression": "gzip", "shuffle": True, "fletcher32": True}, {"compression": "lzf"}):
+        assert np.array_equal(read_embeddings(h5ad(packed(**options)))[0], Z)
+
+    def bomb(file):
+        packed(compression="gzip")(file)
+        file["obsm/X_ccassg"].id.write_direct_chunk((4, 0), zlib.compress(bytes(4 * 3 * 4 + 1)))
+
+    with pytest.raises(ValueError, match=r"a piece of obsm/X_ccassg grows beyond its place when decompressed"):
+        read_embeddings(h5ad(bomb))
+
+    def twice(file):
+        del file["obsm/X_ccassg"]
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_chunk((4, 3))
+        properties.set_deflate(9)
+        properties.set_deflate(9)
+        space, kind = h5py.h5s.create_simple((11, 3)), h5py.h5t.IEEE_F32LE
+        h5py.h5d.create(file["obsm"].id, b"X_ccassg", kind, space, properties)
+
+    with pytest.raises(ValueError, match=r"obsm/X_ccassg is compressed neither with gzip nor lzf"):
+        read_embeddings(h5ad(twice))
+
+
+def test_names_that_stand_in_one_place_are_counted(h5ad):
+    def point(file):
+        del file["obs/_index"]
+        names = file["obs"].create_dataset("_index", (11,), h5py.string_dtype(), chunks=(11,))
+        names[:] = ["x" * 100_000] + [""] * 10
+        names.id.write_direct_chunk((0,), names.id.read_direct_chunk((0,))[1][:16] * 11)
+
+    path = h5ad(point)
+    with pytest.raises(ValueError, match=r"z\.h5ad grows beyond 600,000 bytes when read"):
+        read_embeddings(path, limits=Limits(growth=1, growth_floor=600_000))

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from ccassg.io.files import Limits, Reading
-from ccassg.io.text import TextTable, squeeze
+from ccassg.io.text import TextTable
 
 
 @pytest.fixture
@@ -125,10 +125,3 @@ def test_long_lines_and_many_columns_are_refused(table):
         table("a" * 200, first_row=100)
     with pytest.raises(ValueError, match="a line of more than 50 bytes"):
         table("a b\n" + "c" * 300, "t.txt", first_row=100, line=50, piece=60).read(["column 1"])
-
-
-def test_squeeze():
-    assert squeeze(b"  a \t b  \r\n# x\n%y\n\n c d\n") == b"a b\n\nc d"
-    assert squeeze(b"# x\n  % y") == squeeze(b" \t\n") == b""
-    lines = [b"\t%d  %d \n" % (i, i) if i % 3 else b" # %d\n" % i for i in range(300_000)]
-    assert squeeze(b"".join(lines)) == b"\n".join(b"%d %d" % (i, i) for i in range(300_000) if i % 3)

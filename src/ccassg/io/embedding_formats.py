@@ -23,7 +23,7 @@ from ccassg.io.h5ad import OBSM_KEY, read_h5ad
 from ccassg.io.ids import flat, settle, to_numpy, unique_ids
 from ccassg.io.open_table import open_table
 from ccassg.io.store import release
-from ccassg.io.text import parse_blanks
+from ccassg.io.whitespace import parse_blanks
 
 _MARK = {b"written_by": b"ccassg"}  # in a Parquet file's schema
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ccassg.graph import Array
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind
 from ccassg.io.tables import EdgeRows
-from ccassg.io.text import parse_blanks, squeezed_pieces
+from ccassg.io.whitespace import parse_blanks, squeezed_pieces
 
 
 def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:

@@ -16,8 +16,6 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ccassg.io.files import (
-    Limits,
-    PathLike,
     Reading,
     check_file,
     is_gzip,
@@ -29,11 +27,9 @@ from ccassg.io.files import (
     suffix_of,
 )
 from ccassg.io.tables import Table
+from ccassg.io.whitespace import BLOCK_BYTES, Room, read_line, squeeze, squeezed_pieces
 
-BLOCK_BYTES = 1 << 24
-CELL_BYTES = 8  # a cell of one byte, or none, becomes a number of 64 bits or the offset of a string
-COMMENTS = re.compile(rb"(?m)^(?:[#%][^\n]*+\n?)++")
-BLANKS = bytes.maketrans(b"\t\r\f\v", b"    ")
+LINE_BREAK = r"\r\n?|\n"
 
 
 class TextTable(Table):
@@ -105,7 +101,7 @@ class TextTable(Table):
         if line is None:
             return f"data row {row + 1}"
         before = cells[: self.names.index(column)] if column is not None else []
-        return f"line {line + sum(len(cell.splitlines()) - 1 for cell in before if cell)}"
+        return f"line {line + sum(len(re.findall(LINE_BREAK, cell)) for cell in before)}"
 
     def _first_row(self) -> tuple[int, str]:
         """Return how many comment and blank lines there are at the beginning, and the line after them."""
@@ -146,7 +142,7 @@ class TextTable(Table):
             yield from self._squeezed(n_columns)
         elif is_gzip(self.path) or self.encoding != "utf-8":
             content: Any = bytearray()
-            room = _Room(self.path, self.limits, n_columns)
+            room = Room(self.path, self.limits, n_columns)
             with self._open() as file:
                 while chunk := file.read(self.limits.piece):
                     room.require(chunk)
@@ -162,7 +158,7 @@ class TextTable(Table):
         """Yield whitespace text as the parser wants it, without its header."""
         with self._open() as file:
             for _ in range(self.n_skipped + self.has_header):
-                _line(self.path, file, self.limits)
+                read_line(self.path, file, self.limits)
             for squeezed in squeezed_pieces(self.path, file, n_columns, self.limits):
                 if self.quoted and _unclosed(squeezed, " ") is not None:
                     raise self._unclosed_line()
@@ -240,65 +236,6 @@ class TextTable(Table):
         else:
             way_out = "save the file as UTF-8, or name its encoding (for example `encoding='latin-1'`)"
         return ValueError(f"{self.path}, line {line}: not {self.encoding} text; {way_out}")
-
-
-def parse_blanks(content: bytes, types: dict[str, pa.DataType]) -> pa.Table:
-    """Parse rows of cells with one blank between them, as columns of the given names and types."""
-    return pacsv.read_csv(
-        pa.BufferReader(content),
-        pacsv.ReadOptions(column_names=list(types), block_size=max(BLOCK_BYTES, 64 * len(types))),
-        pacsv.ParseOptions(delimiter=" ", quote_char=False),
-        pacsv.ConvertOptions(column_types=types),
-    )
-
-
-def squeezed_pieces(path: PathLike, file: IO[bytes], n_columns: int, limits: Limits) -> Iterator[bytes]:
-    """Yield the rest of a whitespace text, squeezed, some megabytes at a time, within what its columns may take as numbers."""
-    room = _Room(path, limits, n_columns)
-    while chunk := file.read(limits.piece):
-        if squeezed := squeeze(chunk + _line(path, file, limits)):
-            room.require(squeezed)
-            yield squeezed
-
-
-def squeeze(block: bytes) -> bytes:
-    """Return lines without comments, each with single blanks between its cells and none around them."""
-    block = block.translate(BLANKS)
-    while b"  " in block:
-        block = block.replace(b"  ", b" ")
-    block = block.replace(b"\n ", b"\n").replace(b" \n", b"\n").strip(b" \n")
-    if b"#" in block or b"%" in block:
-        block = b"".join(COMMENTS.sub(b"", part) for part in _parts(block))
-    return block.strip(b"\n")
-
-
-def _parts(block: bytes) -> Iterator[bytes]:
-    """Yield whole lines, about a megabyte at a time: what replaces expressions keeps all that lies between."""
-    start = 0
-    while start < len(block):
-        end = block.find(b"\n", start + (1 << 20)) + 1 or len(block)
-        yield block[start:end]
-        start = end
-
-
-class _Room:
-    """Counts what text becomes as a table, before it is parsed."""
-
-    def __init__(self, path: PathLike, limits: Limits, n_columns: int) -> None:
-        self._path, self._limits, self._row_bytes = path, limits, CELL_BYTES * n_columns
-        self._n_bytes = 0
-
-    def require(self, text: bytes) -> None:
-        """Refuse the file if its rows, with those in ``text``, would outgrow its budget."""
-        self._n_bytes += self._row_bytes * ((text.count(b"\n") or text.count(b"\r")) + 1)
-        self._limits.require_budget(self._path, self._n_bytes, "parsed", "decompress it first (gunzip)")
-
-
-def _line(path: PathLike, file: IO[bytes], limits: Limits) -> bytes:
-    line = file.readline(limits.line + 1)
-    if len(line) > limits.line:
-        raise ValueError(f"{path} has a line of more than {limits.line:,} bytes; is it text?")
-    return line
 
 
 def _unclosed(content: Any, delimiter: str, start: int = 0) -> int | None:

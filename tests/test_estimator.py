@@ -1,6 +1,10 @@
 """CCASSG as scikit-learn and its users expect it."""
 
+import anndata
+import networkx as nx
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 import torch
@@ -9,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ccassg import CCASSG, as_graph
+from ccassg import CCASSG, as_graph, read_graph
 from ccassg.datasets import stochastic_block_graph
 from ccassg.model.presets import PRESETS
 
@@ -191,6 +195,118 @@ def test_one_node_and_no_features_are_refused():
         CCASSG().fit(as_graph(sp.csr_array((1, 1)), np.ones((1, 3))))
     with pytest.raises(ValueError, match="needs them"):
         CCASSG().fit(as_graph(np.array([[0], [1]])))
+
+
+EDGES = np.random.default_rng(0).integers(0, 40, (100, 2))
+ADJACENCY = as_graph(EDGES.T).adjacency()
+MISTAKEN = {
+    "edge list": (EDGES, r"X of shape \(100, 2\) looks like an edge list.*ccassg.read_graph\(X.T\)"),
+    "edge list of text": (EDGES.astype(str), r"ccassg.read_graph\(X.T\)"),
+    "edge list of objects": (EDGES.astype(str).astype(object), r"ccassg.read_graph\(X.T\)"),
+    "list of pairs": (EDGES.tolist(), r"ccassg.read_graph\(numpy.transpose\(X\)\)"),
+    "list of names": ([("a", "b"), ("b", "c"), ("c", "a")], r"ccassg.read_graph\(numpy.transpose\(X\)\)"),
+    "edge index": (EDGES.T, r"X of shape \(2, 100\) looks like an edge list.*ccassg.read_graph\(X\)"),
+    "edge index of torch": (torch.tensor(EDGES.T), r"ccassg.read_graph\(X\)"),
+    "frame of two columns": (pd.DataFrame(EDGES, columns=["a", "b"]), r"ccassg.read_graph\(X\)"),
+    "dense adjacency": (ADJACENCY.toarray(), r"ccassg.read_graph\(scipy.sparse.csr_array\(X\)\)"),
+    "sparse adjacency": (ADJACENCY, r"ccassg.read_graph\(X\)"),
+    "matrix adjacency": (sp.csr_matrix(ADJACENCY), r"ccassg.read_graph\(X\)"),
+    "torch adjacency": (torch.tensor(ADJACENCY.toarray()).to_sparse(), r"ccassg.read_graph\(X\)"),
+    "list of graphs": ([nx.path_graph(3)] * 2, "got a list of 2 graphs"),
+    "dict": ({0: [1]}, "dict"),
+    "no such file": ("edges.csv", "neither a file or folder here nor a dataset's name"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKEN)
+@pytest.mark.filterwarnings("ignore:Sparse")
+def test_what_is_no_feature_matrix_is_refused_with_the_call_that_works(case, data):
+    X, message = MISTAKEN[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        CCASSG(random_state=0).fit(X)
+    with pytest.raises((ValueError, TypeError), match=message):
+        CCASSG(**SMALL).fit(data).transform(X)
+
+
+def test_the_calls_that_the_refusals_name_work():
+    for right in (EDGES.T, EDGES.astype(str).T, np.transpose(EDGES.tolist()), torch.tensor(EDGES.T), ADJACENCY):
+        data = read_graph(right)
+        assert CCASSG(random_state=0).fit(data).n_features_in_ == 37
+        assert data.graph.n_edges == ADJACENCY.nnz
+    assert (
+        CCASSG(random_state=0).fit(read_graph(EDGES.T, np.ones((40, 3)) * np.arange(40)[:, None])).n_features_in_ == 3
+    )
+
+
+def test_small_whole_numbers_are_features_and_an_edge_list_of_floats_is_told():
+    switches = EDGES % 2
+    CCASSG(random_state=0).fit(switches)
+    CCASSG(random_state=0).fit(EDGES % 2 * 1.0)
+    CCASSG(random_state=0).fit(np.hstack([EDGES, EDGES]))
+    model = CCASSG(random_state=0)
+    with pytest.warns(UserWarning, match=r"X of shape \(100, 2\) looks like an edge list"):
+        model.fit(EDGES.astype(float))
+    assert model.transform(EDGES).shape[0] == 100  # two features are what this model knows
+
+
+def test_anndata_without_a_graph_is_refused_at_once():
+    adata = anndata.AnnData(X=np.ones((700, 100), np.float32))
+    with pytest.raises(ValueError, match=r"no 'connectivities' .*scanpy.pp.neighbors"):
+        CCASSG().fit(adata)
+
+
+def test_objects_are_read_as_files_are_with_notes_as_warnings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    edges = pd.DataFrame({"source": EDGES[:, 0], "target": EDGES[:, 1]})
+    nodes = pd.DataFrame(
+        {"id": range(40), "year": np.arange(40) + 1900.5, "share": np.arange(40) / 40, "label": ["x", "y"] * 20}
+    )
+    edges.to_csv("edges.csv", index=False)
+    nodes.to_csv("nodes.csv", index=False)
+    data = read_graph("edges.csv", "nodes.csv")
+    wanted = CCASSG(random_state=0).fit(data).transform(data)
+    g = nx.Graph()
+    g.add_nodes_from((row["id"], row) for row in nodes.to_dict("records"))
+    g.add_edges_from(EDGES.tolist())
+    forms = [
+        ("edges.csv", "nodes.csv"),
+        (tmp_path / "edges.csv", nodes),
+        (edges, nodes),
+        (pl.from_pandas(edges), pl.from_pandas(nodes)),
+        (g, None),
+        (tmp_path, None),
+    ]
+    for X, features in forms:
+        with pytest.warns(UserWarning, match="were brought to mean 0 and deviation 1"):
+            z = CCASSG(random_state=0).fit_transform(X, features=features)
+        np.testing.assert_allclose(z, wanted, atol=1e-5)
+    with pytest.warns(UserWarning, match="'label' as labels"):
+        model = CCASSG(random_state=0).fit((edges, nodes))
+    assert model.feature_names_in_.tolist() == ["year", "share"]
+    with pytest.warns(UserWarning, match="repeated edges"):  # new nodes come to the scale of training
+        again = model.transform(edges, features=nodes[["share", "year", "id"]])
+    np.testing.assert_allclose(again, wanted, atol=1e-5)
+
+
+def test_graphs_without_features_get_structural_ones_with_a_warning():
+    edges = pd.DataFrame({"source": EDGES[:, 0], "target": EDGES[:, 1]})
+    for X in (nx.Graph(EDGES.tolist()), edges, pl.from_pandas(edges)):
+        model = CCASSG(random_state=0)
+        with pytest.warns(UserWarning, match="no features were given"):
+            z = model.fit_transform(X)
+        assert model.feature_names_in_[0] == "degree"
+        assert len(z) == len(np.unique(EDGES))  # the nodes that edges name
+
+
+def test_pyg_data_is_scaled_as_files_are():
+    data_module = pytest.importorskip("torch_geometric.data")
+    x = torch.tensor(np.random.default_rng(0).normal(size=(40, 3)) * [1, 1, 1000])
+    data = data_module.Data(x=x, edge_index=torch.tensor(EDGES.T))
+    with pytest.warns(UserWarning, match="were brought to mean 0"):
+        model = CCASSG(random_state=0).fit(data)
+    assert model.scaling_ is not None
+    with pytest.warns(UserWarning, match="repeated edges"):
+        assert model.transform(data).shape[0] == 40
 
 
 @pytest.mark.parametrize("given", [{}, {"n_steps": 40}, {"encoder": "mlp", "second_view": "neighbour"}])

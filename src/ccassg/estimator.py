@@ -18,8 +18,9 @@ from torch import Tensor
 from ccassg import memory, parameters
 from ccassg.defaults import canonical, choice
 from ccassg.graph import Dataset, FeatureSpace, Graph
-from ccassg.graph.checks import check_callable, check_count, shown
+from ccassg.graph.checks import check_callable, check_count, shown, without_torch
 from ccassg.graph.device import device_of
+from ccassg.graph.kinds import refuse_graph
 from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
@@ -166,6 +167,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         X: Any,
         y: Any = None,
         *,
+        features: Any = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 50,
         on_step: OnStep | None = None,
@@ -174,11 +176,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
 
         Parameters
         ----------
-        X : Dataset, Graph, anything `as_graph` takes with features, or a feature matrix (n, n_features)
-            The names and the scaling in a dataset are kept, and new data are brought to the same form. A plain matrix has no
-            edges: the encoder is then an MLP and the only augmentation is masking.
+        X : Dataset, Graph, anything `read_graph` takes, a dataset's name, or a feature matrix (n, n_features)
+            Files, frames and the objects of other libraries are read as by `read_graph`, whose notes become warnings; call it
+            yourself for ids, labels and options. The names and the scaling in a dataset are kept, and new data are brought to
+            the same form. A plain matrix has no edges: the encoder is then an MLP and the only augmentation is masking.
         y
             Ignored.
+        features : optional
+            Of the nodes, if X is edges alone: a node table or matrix, as for `read_graph`.
         checkpoint : path, optional
             File to save the run in now and then, and to continue it from.
         checkpoint_every : int
@@ -189,7 +194,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         check_count("checkpoint_every", checkpoint_every, 1)
         check_callable("on_step", on_step)
         path = None if checkpoint is None else Path(checkpoint)
-        graph = self._input(X, reset=True)
+        graph = self._input(X if features is None else (X, features), reset=True)
         start = time.perf_counter()
         self._choose(graph)
         encoder: Encoder | Canonical
@@ -243,22 +248,25 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
             self.reasons_.append(f"weight of own features = {own:.2g}: {found}")
         return encoder
 
-    def transform(self, X: Any, *, out: str | Path | None = None) -> npt.NDArray[np.float32]:
+    def transform(self, X: Any, *, features: Any = None, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
 
-        The columns of a `Dataset` are brought to the order and the scale of training. With ``out``, a ``.npy`` file to make, the
+        X and ``features`` are as in `fit`; columns with names are brought to the order and the scale of training. With ``out``, a ``.npy`` file to make, the
         embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory.
         """
         check_is_fitted(self)
-        graph = self._input(X, reset=False)
+        graph = self._input(X if features is None else (X, features), reset=False)
         with memory.named(self._described(graph)):
             if out is not None:
                 return embed_blocks(self.encoder_, graph, out)
             return embed(self.encoder_, graph).cpu().numpy()
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float32]:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, features: Any = None, **fit_params: Any
+    ) -> npt.NDArray[np.float32]:
         """Train on a graph and embed it."""
-        return self.fit(X, y, **fit_params).transform(X)
+        data = self._opened(X if features is None else (X, features), reset=True)
+        return self.fit(data, y, **fit_params).transform(data)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> Self:
@@ -277,8 +285,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         return int(self.encoder_.dims[-1])
 
     def _input(self, X: Any, *, reset: bool) -> Graph:
-        if not _is_matrix(X):
+        X = self._opened(X, reset=reset)
+        if isinstance(X, (Dataset, Graph, tuple)):
             return super()._input(X, reset=reset)
+        X = without_torch(X)
+        refuse_graph("X", X, None if reset else self.n_features_in_)
         least: Any = {"accept_sparse": "csr", "dtype": np.float32, "ensure_min_samples": 2 if reset else 1}
         try:
             X = validate_data(self, X, reset=reset, **least)
@@ -316,11 +327,6 @@ def _bytes_of_training(dims: Sequence[int], settings: Settings, n_nodes: int) ->
     rows = min(n_nodes, settings.loss_nodes or settings.batch_nodes or n_nodes)
     by_grams = len(dims) > 2 and (settings.batch_nodes or rows >= GRAM_FROM * dims[-1])
     return 4 * (4 * weights + 2 * rows * sum(dims[1:]) + 3 * dims[-2 if by_grams else -1] ** 2)
-
-
-def _is_matrix(X: Any) -> bool:
-    """Whether X is a feature matrix (or table) rather than a graph."""
-    return not (isinstance(X, (Dataset, Graph, tuple)) or hasattr(X, "edge_index") or hasattr(X, "is_multigraph"))
 
 
 def _shape(encoder: Encoder | Canonical) -> dict[str, Any]:

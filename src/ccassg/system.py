@@ -6,6 +6,7 @@ A system is a keyword-only dataclass, so its hyper-parameters are declared once,
 
 import contextlib
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from torch import Tensor, nn
 from ccassg import model_file, parameters
 from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
 from ccassg.graph.checks import require_finite
+from ccassg.graph.kinds import is_graph
 from ccassg.graph.scaling import PIECE_ENTRIES, Scaling
+from ccassg.io.open_graph import open_object
 from ccassg.io.store import release
 from ccassg.model_file import SavedModel
 
@@ -120,6 +123,7 @@ class System(BaseEstimator, ABC):
 
     def _input(self, X: Any, *, reset: bool) -> Graph:
         """Return the graph of X with its features as in training, or remember them; ValueError if it cannot be worked on."""
+        X = self._opened(X, reset=reset)
         is_dataset, name = isinstance(X, Dataset), type(self).__name__
         graph = as_graph(X, need_features=self.needs_features)
         _require_finite(graph)
@@ -132,6 +136,15 @@ class System(BaseEstimator, ABC):
         elif self.needs_features:
             self.features_.require_width(graph, name)
         return graph
+
+    def _opened(self, X: Any, *, reset: bool) -> Any:
+        """Read what a path, a frame or an object of a graph library holds, as the program does, its notes as warnings; return the rest."""
+        if is_graph(X) and not self.needs_features:  # then its edges are enough
+            return X
+        data = open_object(X, **({} if reset else {"like": self.features_.names}))
+        for note in () if data is X else data.notes:
+            warnings.warn(note, stacklevel=4 if reset else 5)
+        return data
 
     def _described(self, graph: Graph) -> str:
         """Name what decides how much memory is needed, for messages."""

@@ -20,9 +20,8 @@ ROWS = [[1, 0, 2], [0, 0, 3]]
         np.asfortranarray(np.array(ROWS, dtype=float)),
         np.array(ROWS, dtype=">f8"),
         torch.tensor(ROWS, dtype=torch.float64, requires_grad=True),
-        torch.tensor(ROWS).to_sparse(),
     ],
-    ids=["list", "int8", "columns first", "big-endian", "tensor", "sparse tensor"],
+    ids=["list", "int8", "columns first", "big-endian", "tensor"],
 )
 def test_dense_features_become_rows_of_32_bit_floats(given):
     made = check_features(given, 2)
@@ -32,9 +31,19 @@ def test_dense_features_become_rows_of_32_bit_floats(given):
     assert made.tolist() == ROWS
 
 
-@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array", "lil_array"])
+def test_a_sparse_tensor_of_other_dimensions_is_refused():
+    with pytest.raises(
+        ValueError, match=r"a sparse tensor must have two dimensions, both sparse, got shape \(2, 3, 4\)"
+    ):
+        check_features(torch.ones(2, 3, 4).to_sparse(), 2)
+    with pytest.raises(ValueError, match=r"both sparse, got shape \(2, 3\)"):
+        check_features(torch.ones(2, 3).to_sparse(1), 2)
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array", "lil_array", "tensor"])
 def test_sparse_features_stay_sparse(kind):
-    made = check_features(getattr(sp, kind)(np.array(ROWS)), 2)
+    given = torch.tensor(ROWS).to_sparse() if kind == "tensor" else getattr(sp, kind)(np.array(ROWS))
+    made = check_features(given, 2)
     assert isinstance(made, sp.csr_array)
     assert made.dtype == np.float32
     assert made.toarray().tolist() == ROWS

@@ -159,6 +159,43 @@ def test_bad_input_says_what_and_what_to_do(call, message):
         call()
 
 
+def test_sparse_torch_tensors_are_matrices():
+    coo = torch.sparse_coo_tensor([[0, 1, 1], [1, 2, 2]], [1.0, 2.0, 1.0], (3, 3), check_invariants=True)
+    features = torch.eye(3).to_sparse()
+    for matrix in (coo, coo.to_sparse_csr()):
+        graph = as_graph(matrix, features)
+        assert graph.adjacency().toarray().tolist() == [[0, 1, 0], [1, 0, 3], [0, 3, 0]]
+        assert sp.issparse(graph.features)
+
+
+def test_a_pyg_adjacency_is_read_from_target_to_source():
+    pyg = pytest.importorskip("torch_geometric")
+    data = pyg.data.Data(x=torch.eye(3), edge_index=torch.tensor(PATH))
+    sparse = pyg.transforms.ToSparseTensor(layout=torch.sparse_csr)(data.clone())
+    assert sparse.edge_index is None
+    graph = as_graph(sparse, directed=True)
+    assert graph.adjacency().toarray().tolist() == as_graph(data, directed=True).adjacency().toarray().tolist()
+
+
+def test_what_is_several_graphs_or_none_is_refused_with_the_call_that_works():
+    pyg = pytest.importorskip("torch_geometric.data")
+    data = pyg.Data(x=torch.eye(3), edge_index=torch.tensor(PATH))
+    hetero = pyg.HeteroData()
+    hetero["a"].x = torch.eye(3)
+    hetero["a", "to", "a"].edge_index = torch.tensor(PATH)
+    for many in ([data, data], [nx.path_graph(3)], [as_graph(PATH)]):
+        with pytest.raises(ValueError, match=r"got a list of [12] graphs; .*networkx.disjoint_union_all"):
+            as_graph(many)
+    with pytest.raises(ValueError, match=r"HeteroData .*to_homogeneous\(\)"):
+        as_graph(hetero)
+    with pytest.raises(ValueError, match=r"read_graph\(edges, nodes\)"):
+        as_graph(pd.DataFrame({"a": [0, 1, 2], "b": [1, 2, 0]}))
+    with pytest.raises(ValueError, match=r"edge_index is an array of shape \(3, 2\).*as_graph\(edge_index.T\)"):
+        as_graph(np.array([[0, 1], [1, 2], [2, 0]]))
+    with pytest.raises(ValueError, match=r"read_graph\(edge_index\)"):
+        as_graph(np.array([["a", "b"], ["b", "c"]]))
+
+
 anything = st.one_of(
     hnp.arrays(
         st.sampled_from([np.int64, np.int8, np.uint16, np.float64, np.float32, bool, object]),

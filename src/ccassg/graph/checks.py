@@ -22,9 +22,7 @@ _SHORT.maxstring = _SHORT.maxother = 60
 
 def check_features(features: Any, n_nodes: int | None = None) -> Features:
     """Return features as finite 32-bit floats, dense (C order) or CSR, one row per node; ValueError otherwise."""
-    if hasattr(features, "detach"):  # a torch tensor, without importing torch here
-        features = features.detach().cpu()
-        features = features.to_dense().numpy() if features.layout.__str__() != "torch.strided" else features.numpy()
+    features = without_torch(features)
     if not sp.issparse(features):
         try:
             features = np.asarray(features)
@@ -55,6 +53,19 @@ def check_features(features: Any, n_nodes: int | None = None) -> Features:
             f"features are too small for 32-bit numbers, at most {largest:.3g}; multiply them by {1 / largest:.0e}"
         )
     return matrix
+
+
+def without_torch(values: Any) -> Any:
+    """Return a torch tensor as a NumPy array, a sparse one as a SciPy array, and anything else as it is; torch is not imported."""
+    if not (hasattr(values, "detach") and hasattr(values, "layout")):
+        return values
+    tensor = values.detach().cpu()
+    if str(tensor.layout) == "torch.strided":
+        return tensor.numpy()
+    coo = tensor.to_sparse_coo().coalesce()
+    if coo.dense_dim() or coo.sparse_dim() != 2:
+        raise ValueError(f"a sparse tensor must have two dimensions, both sparse, got shape {tuple(coo.shape)}")
+    return sp.coo_array((coo.values().numpy(), tuple(coo.indices().numpy())), shape=tuple(coo.shape))
 
 
 def check_ids(ids: Any, n: int) -> Array:

@@ -11,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ccassg import memory
-from ccassg.graph.checks import Array, check_count, check_features, check_ids, require_finite, shown
+from ccassg.graph.checks import Array, check_count, check_features, check_ids, require_finite, shown, without_torch
 from ccassg.graph.dataset import Dataset
 from ccassg.graph.graph import Graph
+from ccassg.graph.kinds import refuse_several
 
 
 def as_graph(
@@ -31,9 +32,10 @@ def as_graph(
     Parameters
     ----------
     data
-        A `Graph`; a `Dataset`, for its graph; a square SciPy sparse adjacency matrix (row points to column); an ``edge_index`` of shape
-        (2, n_edges) as NumPy array or torch tensor; a NetworkX graph; a PyG ``Data``; an AnnData, whose cells are nodes
-        and whose ``obsp["connectivities"]`` are edges; or a pair ``(adjacency_or_edge_index, features)``.
+        A `Graph`; a `Dataset`, for its graph; a square sparse adjacency matrix of SciPy or torch (row points to column); an
+        ``edge_index`` of shape (2, n_edges) as NumPy array or torch tensor; a NetworkX graph; a PyG ``Data``; an AnnData, whose
+        cells are nodes and whose ``obsp["connectivities"]`` are edges; or a pair ``(adjacency_or_edge_index, features)``.
+        Node attributes, labels and frames are the matter of `read_graph`.
     features : array or sparse matrix of shape (n, n_features), or str
         Dense or sparse, kept as it is but for the precision (32 bit). For NetworkX also the name of a node attribute,
         for AnnData that of an entry of ``obsm`` or ``layers``; without it, AnnData gives its ``X``.
@@ -76,6 +78,8 @@ def as_graph(
         data, features = data
     if isinstance(data, Dataset):
         data = data.graph
+    refuse_several(data)
+    data = without_torch(data)
     if isinstance(data, Graph):
         graph = _from_graph(data, features, node_ids, directed)
     elif sp.issparse(data):
@@ -124,18 +128,15 @@ def _from_adjacency(matrix: Any, features: Any, node_ids: Any, directed: bool) -
 def _from_edge_index(
     data: Any, features: Any, weights: Any, node_ids: Any, n_nodes: int | None, directed: bool
 ) -> Graph:
-    if hasattr(data, "detach"):
-        data = data.detach().cpu().numpy()
-    try:
-        edges = np.asarray(data)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"edge_index cannot be read as an array: {error}") from None
+    # Reading an unknown object entry by entry may take minutes.
+    edges = np.asarray(None)
+    if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
+        try:
+            edges = np.asarray(data)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"edge_index cannot be read as an array: {error}") from None
     if edges.ndim != 2 or edges.shape[0] != 2 or (edges.dtype.kind not in "iu" and edges.size):
-        raise ValueError(
-            f"expected a Graph, a SciPy sparse matrix, an integer edge_index of shape (2, n_edges), a NetworkX graph or "
-            f"a PyG Data; got {type(data).__name__} of shape {edges.shape} and dtype {edges.dtype}. A dense adjacency "
-            f"goes in as scipy.sparse.csr_array(adjacency)"
-        )
+        raise ValueError(_refusal(data, edges))
     edges = edges.astype(np.int64, copy=False)
     if features is not None:
         features = check_features(features)
@@ -155,6 +156,24 @@ def _from_edge_index(
                 f"edge_weights has shape {weights.shape}, but there are {edges.shape[1]} edges; give one each"
             )
     return _build(edges[0], edges[1], weights, n, features, node_ids, directed)
+
+
+def _refusal(data: Any, edges: Array) -> str:
+    """Return the sentence for what is no edge_index, with the call that takes it."""
+    if hasattr(data, "columns"):
+        return f"a {type(data).__name__} goes in through ccassg.read_graph(edges, nodes), which takes frames"
+    if edges.ndim == 2:
+        given = f"edge_index is an array of shape {edges.shape} and dtype {edges.dtype}"
+        if edges.shape[0] == edges.shape[1] != 2:
+            return f"{given}; a dense adjacency goes in as scipy.sparse.csr_array(adjacency)"
+        if edges.dtype.kind in "OUST" and 2 in edges.shape:
+            return f"{given}; names go in as ccassg.read_graph(edge_index{'' if edges.shape[0] == 2 else '.T'})"
+        if edges.shape[1] == 2 and edges.dtype.kind in "iu":
+            return f"{given}, not (2, n_edges); it goes in as as_graph(edge_index.T)"
+    return (
+        f"expected a Graph, a SciPy sparse matrix, an integer edge_index of shape (2, n_edges), a NetworkX graph, a PyG Data or "
+        f"an AnnData; got {type(data).__name__} of shape {edges.shape} and dtype {edges.dtype}; files are read by ccassg.read_graph"
+    )
 
 
 def _from_networkx(data: Any, features: Any, directed: bool | None) -> Graph:
@@ -190,7 +209,11 @@ def _from_networkx(data: Any, features: Any, directed: bool | None) -> Graph:
 
 def _from_pyg(data: Any, features: Any, node_ids: Any, directed: bool) -> Graph:
     if data.edge_index is None:
-        raise ValueError("the PyG Data has no edge_index; call it on a homogeneous graph with edges")
+        transposed = getattr(data, "adj_t", None)
+        if transposed is None:
+            raise ValueError("the PyG Data has no edge_index; call it on a homogeneous graph with edges")
+        matrix = transposed.to_scipy() if hasattr(transposed, "to_scipy") else without_torch(transposed)
+        return _from_adjacency(matrix.T, data.x if features is None else features, node_ids, directed)
     edges = data.edge_index.detach().cpu().numpy()
     weights = getattr(data, "edge_weight", None)
     if weights is None and getattr(data, "edge_attr", None) is not None and data.edge_attr.ndim == 1:

@@ -4,7 +4,7 @@ import json
 import math
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,16 @@ from ccassg.io.tables import shown
 
 MATRIX_SUFFIXES = (".npy", ".npz")
 FLOAT_BYTES = 4  # features become floats of 32 bits
+
+
+class Matrix(NamedTuple):
+    """Features in memory, (n, n_features), in the order of the nodes, with the names of the columns where they have any."""
+
+    values: Any
+    names: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        return "the matrix of features"
 
 
 def read_matrix(path: PathLike, limits: Limits = LIMITS) -> Features:

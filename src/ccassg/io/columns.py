@@ -73,10 +73,8 @@ def edge_columns(table: Table, source: str | int | None, target: str | int | Non
         if first == second:
             raise ValueError(f"{table}: source and target are the same column {first!r}; name two")
         return first, second
-    lower = {column.lower(): column for column in reversed(table.names)}
-    for a, b in SOURCE_TARGET:
-        if a in lower and b in lower:
-            return lower[a], lower[b]
+    if (known := named_ends(table)) is not None:
+        return known
     if len(table.names) < 2:
         raise ValueError(
             f"{table}: an edge table needs two columns, this has one ({table.names[0][:80]!r}); check the delimiter: "
@@ -86,6 +84,12 @@ def edge_columns(table: Table, source: str | int | None, target: str | int | Non
     if not first.startswith("column "):
         table.notes.append(f"{table}: took its first two columns, {first!r} and {second!r}, as the ends of the edges")
     return first, second
+
+
+def named_ends(table: Table) -> tuple[str, str] | None:
+    """Return the columns of an edge's two ends by their names; None if these do not tell."""
+    lower = {column.lower(): column for column in reversed(table.names)}
+    return next(((lower[a], lower[b]) for a, b in SOURCE_TARGET if a in lower and b in lower), None)
 
 
 def weight_column(table: Table, name: str | int | None, ends: Sequence[str]) -> str | None:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ccassg.graph.checks import check_features
 from ccassg.graph.scaling import as_scaling, means_and_deviations, scale_columns
 from ccassg.io import columns, tables
-from ccassg.io.arrays import MATRIX_SUFFIXES, read_matrix, read_vector
+from ccassg.io.arrays import MATRIX_SUFFIXES, Matrix, read_matrix, read_vector
 from ccassg.io.encode import columns_of, encode_columns
 from ccassg.io.files import READING, Reading, suffix_of
 from ccassg.io.ids import flat, positions, settle, unique_ids
@@ -45,7 +46,7 @@ def read_nodes(
         raise ValueError(
             "scale=True goes by the new nodes' own numbers; leave it out, the model knows those of training"
         )
-    if tables.is_path(source) and suffix_of(source) in MATRIX_SUFFIXES:
+    if isinstance(source, Matrix) or (tables.is_path(source) and suffix_of(source) in MATRIX_SUFFIXES):
         return _of_matrix(source, ids, False if like is not None else scale, reading)
     if ids is not None:
         raise ValueError(
@@ -91,13 +92,15 @@ def open_nodes(source: Any, reading: Reading, known_ids: pa.Array | None = None)
 
 
 def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> NodeRows:
-    matrix = read_matrix(source, reading.limits)
+    in_memory = isinstance(source, Matrix)
+    matrix = check_features(source.values) if in_memory else read_matrix(source, reading.limits)
     notes: list[str] = []
     scaling = None
     spread = spread_of_matrix(matrix) if scale is None and isinstance(matrix, np.ndarray) else None
     if spread is not None:
         notes.append(says_scaled(source, spread))
     if isinstance(matrix, np.ndarray) and (scale or spread is not None):
+        matrix = matrix.copy() if in_memory else matrix  # it may be the user's own
         means, deviations = means_and_deviations(matrix)
         scale_columns(matrix, means, deviations)
         scaling = as_scaling(means, deviations)
@@ -111,7 +114,8 @@ def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> N
             raise ValueError(
                 f"{ids} has {len(names):,} ids, but {source} has {n_rows:,} rows; give one id for each row"
             )
-    return NodeRows(str(source), n_rows, names, from_text, features=matrix, scaling=scaling, notes=notes)
+    feature_names = source.names if in_memory else None
+    return NodeRows(str(source), n_rows, names, from_text, matrix, feature_names, scaling, notes=notes)
 
 
 def _read_ids(source: Any, reading: Reading) -> tuple[pa.ChunkedArray, bool]:

@@ -17,6 +17,7 @@ from ccassg.io.features import read_nodes
 from ccassg.io.files import Reading, suffix_of
 from ccassg.io.ids import flat, number_ids, positions, settle, to_numpy
 from ccassg.io.labels import encode_labels, read_labels
+from ccassg.io.objects import as_rows
 from ccassg.io.tables import EdgeRows, NodeRows
 
 EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
@@ -48,24 +49,27 @@ def read_graph(
     header: bool | None = None,
     encoding: str = "utf-8",
 ) -> Dataset:
-    """Read a graph from files or frames.
+    """Read a graph from files, frames or the objects of other libraries.
 
     Parameters
     ----------
-    edges : path-like or frame
+    edges : path-like, frame, array or graph
         See `ccassg.io.edges.read_edges`. Or a folder with ``edges.*`` and, where they exist, ``nodes.*`` or ``features.*``,
-        ``labels.*`` and ``ids.*``.
-    features : path-like or frame
+        ``labels.*`` and ``ids.*``. Or an array of shape (2, n_edges), whose rows are the ids of both ends; or whatever else
+        `as_graph` takes, with its own node attributes (NetworkX), ``x`` and ``y`` (PyG), ``X`` and ``obs`` (AnnData).
+    features : path-like, frame or matrix
         A node table or a matrix; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
-        features are made from the edges (`structural_features`) and nodes come in increasing order of their ids.
-    labels : path-like or frame
-        A file of labels, if they are not a column of the node table.
+        features are made from the edges (`structural_features`) and nodes come in increasing order of their ids. Of
+        NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
+    labels : path-like, frame or sequence
+        Labels, if they are not a column of the node table; a sequence is in the order of the nodes.
     ids : path-like
         The ids of a matrix's rows.
     source, target, weight : str or int
         Columns of the edge table.
     id_column, feature_columns, label_column : str or int, or a sequence of these
-        Columns of the node table; the first and last also of the label table.
+        Columns of the node table; the first and last also of the label table. ``label_column`` is also an attribute of a PyG
+        ``Data``, or a column of ``obs``.
     directed : bool
         Keep directions; by default every edge gets its reverse.
     text : {"refuse", "hash"}
@@ -108,10 +112,18 @@ def read_graph(
     like = None if like is None else tuple(like)
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
+    edges, features, labels, ids = as_rows(edges, features, labels, ids, label_column=label_column)
     if header is not None and not isinstance(header, bool):
         raise ValueError(f"header must be True, False or None, got {tables.shown(header)}")
     reading = Reading(header, encoding)
-    found = read_edges(edges, source=source, target=target, weight=weight, reading=reading)
+    if not isinstance(edges, EdgeRows):
+        found = read_edges(edges, source=source, target=target, weight=weight, reading=reading)
+    elif (named := next((name for name in (source, target, weight) if name is not None), None)) is not None:
+        raise ValueError(
+            f"{tables.shown(named)} names a column of an edge table, and {edges.name} has none; leave it out"
+        )
+    else:
+        found = edges
     # The ids that edges name, and the edges as positions among them, shape (2, n_edges).
     edge_ids, codes = number_ids(settle([found.source, found.target], [found.from_text] * 2))
     codes = codes.reshape(2, -1)

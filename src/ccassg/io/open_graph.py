@@ -5,26 +5,39 @@ from typing import Any
 
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
+from ccassg.io import tables
 from ccassg.io.graphs import read_graph
+from ccassg.io.objects import holds_graph
 from ccassg.io.store import is_store, open_store
 
 
-def open_graph(graph: str, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Dataset:
-    """Open a dataset by its name, a store, a folder or an edge file (``verify``: see `open_store`, the rest: `read_graph`).
+def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Dataset:
+    """Open a dataset by its name, a store, or whatever `read_graph` takes (``verify``: see `open_store`, the rest: `read_graph`).
 
     A store is read against its hashes: whatever a command does with it takes longer, and a wrong index could crash it.
     """
-    if graph in DATASETS and options.get("features") is None and not Path(graph).exists():
-        if options.get("scale") is True:
-            raise ValueError(f"{graph} has its features as the paper has them; leave `scale` out")
-        return load_dataset(graph, data_dir=data_dir)
-    if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
-        return _open_store(graph, verify, options)
-    if not Path(graph).exists():
-        raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
+    if isinstance(graph, str) and not graph.strip():
+        raise ValueError("the name of the graph is empty; name a file, a folder or a dataset")
+    if tables.is_path(graph):
+        if str(graph) in DATASETS and options.get("features") is None and not Path(graph).exists():
+            if options.get("scale") is True:
+                raise ValueError(f"{graph} has its features as the paper has them; leave `scale` out")
+            return load_dataset(str(graph), data_dir=data_dir)
+        if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
+            return _open_store(graph, verify, options)
+        if not Path(graph).exists():
+            raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
     if "like" in options and options.get("scale") is None:
         options["scale"] = False  # new nodes for a model, which brings them to its own scale, even if it has no names
     return read_graph(graph, **options)
+
+
+def open_object(data: Any, **options: Any) -> Any:
+    """Open what `open_graph` can, alone or in a pair with its features, and return anything else, arrays and graphs, as it is."""
+    graph, features = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
+    if not (holds_graph(graph) or (features is not None and tables.is_frame(graph))):
+        return data
+    return open_graph(graph, **({} if features is None else {"features": features}), **options)
 
 
 def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from ccassg.io.files import READING, Reading, check_file, one_sentence, suffix_of
-from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table
+from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table, is_frame
 from ccassg.io.text import TextTable
 
 
@@ -39,11 +39,10 @@ def _frame_to_arrow(source: Any, what: str) -> pa.Table | None:
     """Turn a frame into a pyarrow table, without importing the library it comes from; None for anything else."""
     if isinstance(source, pa.Table):
         return source
-    library = type(source).__module__.split(".")[0]
-    if library not in ("pandas", "polars") or type(source).__name__ not in ("DataFrame", "LazyFrame"):
+    if not is_frame(source):
         return None
     with one_sentence(what):
-        if library == "polars":
+        if hasattr(source, "to_arrow") or hasattr(source, "collect"):  # Polars
             return (source.collect() if hasattr(source, "collect") else source).to_arrow()
         # A named or non-trivial index holds ids more often than not; a plain 0, 1, 2, ... is no column.
         plain = source.index.name is None and type(source.index).__name__ == "RangeIndex"

@@ -143,6 +143,14 @@ def is_path(source: Any) -> bool:
     return isinstance(source, str) or hasattr(source, "__fspath__")
 
 
+def is_frame(source: Any) -> bool:
+    """Return whether the argument is a table of pandas, Polars or pyarrow; none of them is imported."""
+    if isinstance(source, pa.Table):
+        return True
+    library = type(source).__module__.split(".")[0]
+    return library in ("pandas", "polars") and type(source).__name__ in ("DataFrame", "LazyFrame")
+
+
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column without a dictionary, as the values themselves."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

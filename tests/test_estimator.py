@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ccassg import CCASSG, as_graph, read_graph
 from ccassg.datasets import stochastic_block_graph
 from ccassg.model.presets import PRESETS
+from ccassg.systems import make
 
 SMALL = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
 
@@ -296,6 +297,25 @@ def test_graphs_without_features_get_structural_ones_with_a_warning():
             z = model.fit_transform(X)
         assert model.feature_names_in_[0] == "degree"
         assert len(z) == len(np.unique(EDGES))  # the nodes that edges name
+
+
+def test_warnings_point_at_the_line_of_the_user():
+    edges = pd.DataFrame({"source": EDGES[:, 0], "target": EDGES[:, 1]})
+    model = CCASSG(random_state=0)
+    for call in (model.fit, model.transform, model.fit_transform):
+        with pytest.warns(UserWarning, match="repeated edges") as told:
+            call(edges)
+        assert {warning.filename for warning in told} == {__file__}
+    with pytest.warns(UserWarning, match="looks like an edge list") as told:
+        model.fit(EDGES.astype(float))
+    assert told[0].filename == __file__
+
+
+def test_other_systems_take_the_same(tmp_path):
+    with pytest.warns(UserWarning, match="no features were given"):
+        assert make("raw-features").fit_transform(nx.path_graph(9)).shape == (9, 37)
+    with pytest.warns(UserWarning, match="reverse of 1 edge"):
+        assert make("raw-features").fit_transform((pd.DataFrame({"a": [0], "b": [1]}), np.eye(2))).shape == (2, 2)
 
 
 def test_pyg_data_is_scaled_as_files_are():

@@ -1,5 +1,6 @@
 import dataclasses
 
+import networkx as nx
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
-from ccassg import CCASSG, NodeEmbedder
+from ccassg import CCASSG, NodeEmbedder, read_graph
 from ccassg.datasets import stochastic_block_graph
 from ccassg.systems import make
 
@@ -89,3 +90,11 @@ def test_other_methods(data):
 def test_bad_node_numbers(data, nodes, message):
     with pytest.raises(ValueError, match=message):
         NodeEmbedder(model(), data.graph).fit(nodes)
+
+
+def test_what_libraries_hold_is_read_once_with_its_notes():
+    karate = nx.karate_club_graph()
+    with pytest.warns(UserWarning, match="took the values of 'club'"):
+        embedder = NodeEmbedder(CCASSG(random_state=0), karate).fit(np.arange(34))
+    expected = CCASSG(random_state=0).fit_transform(read_graph(karate))
+    np.testing.assert_array_equal(embedder.transform(np.arange(34)), expected)

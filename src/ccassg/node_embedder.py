@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ccassg.graph import Dataset, as_graph
 from ccassg.graph.checks import shown
+from ccassg.io.open_graph import open_object
 
 
 class NodeEmbedder(TransformerMixin, BaseEstimator):
@@ -21,7 +22,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
     ----------
     estimator : object with ``fit`` and ``transform``
         Such as `ccassg.CCASSG` or an embedder of `ccassg.systems`; it is cloned, not changed.
-    graph : Graph, Dataset or anything else `as_graph` takes, with features
+    graph : Graph, Dataset or anything else `as_graph` or `read_graph` takes, or a pair of edges and features
         Shared, not copied, by clones.
 
     Attributes
@@ -64,10 +65,11 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
             or not hasattr(self.estimator, "transform")
         ):
             raise TypeError(f"estimator must have fit and transform, got {shown(self.estimator)}")
-        graph = as_graph(self.graph)
-        _node_numbers(X, graph.n_nodes)
         # A dataset goes on as it is: its names of the features are for the estimator to keep.
-        data = self.graph if isinstance(self.graph, Dataset) else graph
+        data = open_object(self.graph)
+        graph = as_graph(data)
+        _node_numbers(X, graph.n_nodes)
+        data = data if isinstance(data, Dataset) else graph
         self.estimator_ = clone(self.estimator).fit(data)
         self.embedding_ = self.estimator_.transform(data)
         return self

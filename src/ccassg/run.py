@@ -118,9 +118,10 @@ def read_run(folder: Path) -> Run:
             given[key] = tuple(value) if kind is list else value
         return Run(folder, **given)
     except FileNotFoundError:
-        raise ValueError(
-            f"{folder} holds no run ({RUN} is not there); make one with: ccassg fit GRAPH -o {folder}"
-        ) from None
+        how = f"make one with: ccassg fit GRAPH -o {folder}"
+        if (folder / "config.json").exists():
+            how = f"it is a model, whose page Python makes: ccassg.write_report('report.html', z, data, model=model); or {how}"
+        raise ValueError(f"{folder} holds no run ({RUN} is not there); {how}") from None
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
 

@@ -6,7 +6,6 @@ A system is a keyword-only dataclass, so its hyper-parameters are declared once,
 
 import contextlib
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -138,13 +137,10 @@ class System(BaseEstimator, ABC):
         return graph
 
     def _opened(self, X: Any, *, reset: bool) -> Any:
-        """Read what a path, a frame or an object of a graph library holds, as the program does, its notes as warnings; return the rest."""
+        """Return the dataset that a path, a frame or an object of a graph library holds; anything else as it is."""
         if is_graph(X) and not self.needs_features:  # then its edges are enough
             return X
-        data = open_object(X, **({} if reset else {"like": self.features_.names}))
-        for note in () if data is X else data.notes:
-            warnings.warn(note, stacklevel=4 if reset else 5)
-        return data
+        return open_object(X, stacklevel=5) if reset else open_object(X, stacklevel=6, like=self.features_.names)
 
     def _described(self, graph: Graph) -> str:
         """Name what decides how much memory is needed, for messages."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import ccassg
 from ccassg.io.embeddings import read_embeddings
 
 QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
@@ -207,3 +208,26 @@ def test_a_report_needs_a_run_and_not_only_embeddings(program, model, tmp_path):
     assert code == 2
     assert "holds no run" in err
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_model_saved_in_python_is_read_or_the_call_is_named(program, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    edges, nodes = files / "edges.csv", files / "nodes.csv"
+    data = ccassg.read_graph(edges, nodes)
+    model = ccassg.CCASSG(random_state=0).fit(data)
+    model.save("m")
+    for command in (("similar", "m", "n7"), ("evaluate", "m")):
+        code, _, err = program(*command)
+        assert code == 2
+        assert "make one with: ccassg embed m GRAPH -o m/embedding.parquet" in " ".join(err.split())
+    code, _, err = program("report", "m")
+    assert code == 2
+    assert "ccassg.write_report('report.html', z, data, model=model)" in " ".join(err.split())
+    # The calls that the sentences name.
+    assert program("embed", "m", edges, "--features", nodes, "-o", "m/embedding.parquet")[0] == 0
+    assert program("similar", "m", "n7", "-k", 3)[0] == 0
+    z, ids = ccassg.read_embeddings("m/embedding.parquet")
+    np.testing.assert_array_equal(z, model.transform(data))
+    assert ids.tolist() == data.ids.tolist()
+    ccassg.write_report("report.html", z, data, model=model)
+    assert "n7" in (tmp_path / "report.html").read_text()

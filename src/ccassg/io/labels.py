@@ -16,7 +16,7 @@ from ccassg.io.embeddings import read_embeddings
 from ccassg.io.encode import distinct_values
 from ccassg.io.features import open_nodes
 from ccassg.io.files import READING, Reading
-from ccassg.io.folders import require_whole
+from ccassg.io.folders import RUN, require_whole
 from ccassg.io.ids import id_array, refuse_line_breaks, unique_ids
 from ccassg.io.tables import FrameTable, NodeRows
 
@@ -106,9 +106,14 @@ def read_labelled(
     """
     if not path.exists():
         raise ValueError(f"{path}: there is no such file or folder; ccassg fit and ccassg embed write embeddings")
-    if path.is_dir():
+    file = path / EMBEDDING if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        raise ValueError(
+            f"{path} holds no {EMBEDDING}; if a model was saved there, make one with: ccassg embed {path} GRAPH -o {file}"
+        )
+    if (path / RUN).exists():
         require_whole(path)
-    z, ids = read_embeddings(path / EMBEDDING if path.is_dir() else path)
+    z, ids = read_embeddings(file)
     if labels is None:
         labels = path / NODES
         if not path.is_dir() or not labels.exists() or "label" not in tables.ParquetTable(labels).names:

@@ -1,5 +1,6 @@
 """Open a graph from wherever it is: a dataset's name, a graph store, a folder or an edge file."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,18 @@ def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True,
     return read_graph(graph, **options)
 
 
-def open_object(data: Any, **options: Any) -> Any:
-    """Open what `open_graph` can, alone or in a pair with its features, and return anything else, arrays and graphs, as it is."""
+def open_object(data: Any, *, stacklevel: int = 3, **options: Any) -> Any:
+    """Open what `open_graph` can, alone or in a pair with its features; return anything else, arrays and graphs, as it is.
+
+    What the program prints as notes are warnings here, at the line of the caller's caller, or as ``stacklevel`` says.
+    """
     graph, features = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
     if not (holds_graph(graph) or (features is not None and tables.is_frame(graph))):
         return data
-    return open_graph(graph, **({} if features is None else {"features": features}), **options)
+    found = open_graph(graph, **({} if features is None else {"features": features}), **options)
+    for note in found.notes:
+        warnings.warn(note, stacklevel=stacklevel)
+    return found
 
 
 def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:

@@ -1,5 +1,7 @@
 """CCASSG as scikit-learn and its users expect it."""
 
+import types
+
 import anndata
 import networkx as nx
 import numpy as np
@@ -214,7 +216,12 @@ MISTAKEN = {
     "matrix adjacency": (sp.csr_matrix(ADJACENCY), r"ccassg.read_graph\(X\)"),
     "torch adjacency": (torch.tensor(ADJACENCY.toarray()).to_sparse(), r"ccassg.read_graph\(X\)"),
     "list of graphs": ([nx.path_graph(3)] * 2, "got a list of 2 graphs"),
-    "dict": ({0: [1]}, "dict"),
+    "frame of nodes": (
+        pd.DataFrame({"id": ["a", "b"], "n": [1, 2], "m": [2, 1]}),
+        r"beside its edges: fit\(edges, features=X\)",
+    ),
+    "dict": ({0: [1]}, r"X must be a matrix of features or what ccassg.read_graph takes, got {0: \[1\]}"),
+    "unknown object": (types.SimpleNamespace(vs=[0], es=[(0, 1)]), "X must be a matrix of features or what"),
     "no such file": ("edges.csv", "neither a file or folder here nor a dataset's name"),
 }
 

@@ -107,6 +107,16 @@ CALLS: dict[str, Call] = {
         lambda w: {"X": w.graph},
         {"checkpoint": (*OPTIONAL, *PATH), "checkpoint_every": LARGE, "on_step": (*OPTIONAL, "function")},
     ),
+    "CCASSG.fit of files": (
+        ccassg.CCASSG().fit,
+        lambda w: {"X": "edges.csv", "features": "nodes.csv"},
+        {"X": (), "features": (*OPTIONAL, "surrogate", "no text")},
+    ),
+    "CCASSG.fit of a matrix and features": (
+        ccassg.CCASSG().fit,
+        lambda w: {"X": w.graph.adjacency(), "features": w.z},
+        {"X": (), "features": OPTIONAL},
+    ),
     "CCASSG.transform": (lambda X: world().model.transform(X), lambda w: {}, {"X": ()}),
     "CCASSG.transform into a file": (
         lambda out: world().model.transform(world().graph, out=out),

@@ -21,6 +21,7 @@ from ccassg.graph import Dataset, FeatureSpace, Graph
 from ccassg.graph.checks import check_callable, check_count, shown, without_torch
 from ccassg.graph.device import device_of
 from ccassg.graph.kinds import refuse_graph
+from ccassg.io.tables import is_frame
 from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
@@ -289,12 +290,19 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         if isinstance(X, (Dataset, Graph, tuple)):
             return super()._input(X, reset=reset)
         X = without_torch(X)
+        if not (
+            sp.issparse(X) or isinstance(X, list) or hasattr(X, "__array__")
+        ):  # reading others entry by entry may take minutes
+            raise TypeError(f"X must be a matrix of features or what ccassg.read_graph takes, got {shown(X)}")
         refuse_graph("X", X, None if reset else self.n_features_in_)
         least: Any = {"accept_sparse": "csr", "dtype": np.float32, "ensure_min_samples": 2 if reset else 1}
         try:
             X = validate_data(self, X, reset=reset, **least)
         except ValueError as error:  # scikit-learn's sentences take several lines
-            raise ValueError(textwrap.shorten(str(error), 300, placeholder=" ...")) from None
+            why = textwrap.shorten(str(error), 300, placeholder=" ...")
+            if is_frame(X) and "could not convert" in why:
+                why += "; a table of nodes with ids or text goes in beside its edges: fit(edges, features=X)"
+            raise ValueError(why) from None
         n, n_features = X.shape
         if reset:
             names = tuple(getattr(self, "feature_names_in_", ()))

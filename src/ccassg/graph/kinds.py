@@ -48,7 +48,7 @@ def refuse_graph(name: str, data: Any, n_features: int | None = None) -> None:
     if kind != "list" and (shape is None or len(shape) != 2 or not (2 in shape or shape[0] == shape[1])):
         return
     try:
-        matrix = data if sp.issparse(data) else np.asarray(data)
+        matrix = sp.csr_array(data) if sp.issparse(data) else np.asarray(data)
     except (ValueError, TypeError):
         return
     if matrix.ndim != 2 or 0 in matrix.shape or matrix.shape[1] == n_features:
@@ -57,7 +57,7 @@ def refuse_graph(name: str, data: Any, n_features: int | None = None) -> None:
     if n == m > 2 and _is_adjacency(matrix):
         right = name if sp.issparse(matrix) else f"scipy.sparse.csr_array({name})"
         what, otherwise = "an adjacency", f"(scipy.sparse.csr_array({(n, n)}), {name})"
-    elif not sp.issparse(matrix) and 2 in matrix.shape and n != m and _are_edges(matrix):
+    elif not sp.issparse(matrix) and (m == 2 or (n == 2 and kind != "other")) and n != m and _are_edges(matrix):
         turned = f"{name}.T" if kind == "array" else f"numpy.transpose({name})" if kind == "list" else name
         right = turned if m == 2 else name
         what, otherwise = "an edge list", f"numpy.asarray({name}, float)"

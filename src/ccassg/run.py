@@ -147,8 +147,9 @@ def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) ->
     """
     from ccassg.systems import load
 
+    run = read_run(folder)
     folders.require_whole(folder)
-    run, model = read_run(folder), load(folder)
+    model = load(folder)
     z, ids = read_embeddings(folder / EMBEDDING)
     labels, notes = run.labels(), list(run.notes)
     if labels is not None:

@@ -158,7 +158,11 @@ KINDS = {
     "two booleans": ([True, False], "true", "bool cannot be an id; ids are integers or strings"),
     "null": (pa.nulls(3), "a", "row 1: an id is missing; fill it in or drop the row"),
     "lists": ([[1], [2], [3]], "1", "list<element: int64> cannot be an id; ids are integers or strings"),
-    "structs": ([{"a": 1}, {"a": 2}, {"a": 3}], "1", "struct<a: int64> cannot be an id; ids are integers or strings"),
+    "structs": (
+        [{"a": 1}, {"a": 2}, {"a": 3}],
+        "1",
+        "struct<a: int64> cannot be a class, an id or a feature; leave it out",
+    ),
 }
 
 

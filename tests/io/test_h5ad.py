@@ -117,6 +117,16 @@ def test_compressed_h5ad_is_read_within_its_place(h5ad):
         read_embeddings(h5ad(twice))
 
 
+def test_a_heap_that_never_ends_is_refused(h5ad, bounded):
+    path = h5ad(lambda file: file["obs"].attrs.create("_index", "_index", dtype=h5py.string_dtype()))
+    content = path.read_bytes()
+    heap = content.index(b"GCOL\x01")
+    path.write_bytes(content[: heap + 16] + bytes(16) + content[heap + 32 :])
+    bounded()
+    with pytest.raises(ValueError, match=r"z\.h5ad is damaged where its strings are, near byte"):
+        read_embeddings(path)
+
+
 def test_names_that_stand_in_one_place_are_counted(h5ad):
     def point(file):
         del file["obs/_index"]

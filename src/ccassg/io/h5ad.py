@@ -1,10 +1,12 @@
 """Read embeddings in AnnData files: what lies in the file itself, of sizes that the file can have.
 
-HDF5 follows links into other files, makes room for what was never stored, and inflates a piece without looking how far; so
-all of that is looked at first.
+HDF5 follows links into other files, makes room for what was never stored, inflates a piece without looking how far, and walks
+damaged heaps for ever; so all of that is looked at first.
 """
 
 import math
+import mmap
+import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array
-from ccassg.io.files import Limits, require_kind
+from ccassg.io.files import Limits, open_regular, require_kind
 from ccassg.io.ids import to_numpy
 
 OBSM_KEY = "X_ccassg"
 PIECE_BYTES = 4096  # what HDF5 keeps in mind of a piece of a dataset while it reads, whether the piece is stored or not
+# How a heap of strings begins, and how long its own head and those of its strings are.
+HEAP, HEAD_BYTES = b"GCOL\x01", 16
 
 
 def read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
@@ -26,6 +30,7 @@ def read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
     import h5py
 
     require_kind(path, "HDF5 (.h5ad, .h5)")
+    _require_heaps(path)
     with h5py.File(path, "r") as file:
         z = _dataset(path, limits, file, "obsm", OBSM_KEY) or _dataset(path, limits, file, "X")
         index = _item(path, file, "obs")
@@ -77,6 +82,23 @@ def _require_inflatable(path: Path, name: str, data: Any) -> None:
         as_is, content = data.id.read_direct_chunk(piece)
         if not as_is and len(zlib.decompressobj().decompress(content, n_bytes + 1)) > n_bytes:
             raise ValueError(f"{path}: a piece of {name} grows beyond its place when decompressed; is it damaged?")
+
+
+def _require_heaps(path: Path) -> None:
+    """Refuse heaps of strings in which a gap has no length, from which HDF5 never gets away."""
+    with open_regular(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        n_steps, at = 0, content.find(HEAP)
+        while 0 <= at <= len(content) - HEAD_BYTES:
+            end = min(at + struct.unpack_from("<8xQ", content, at)[0], len(content))
+            place = at + HEAD_BYTES
+            while place + HEAD_BYTES <= end:
+                index, length = struct.unpack_from("<H6xQ", content, place)
+                step = HEAD_BYTES + -(-length // 8) * 8 if index else length
+                n_steps += 1
+                if not step or n_steps > len(content) // HEAD_BYTES:  # or heaps that overlap
+                    raise ValueError(f"{path} is damaged where its strings are, near byte {place:,}; write it again")
+                place += step
+            at = content.find(HEAP, at + 1)
 
 
 def _item(path: Path, file: Any, *names: str) -> Any:

@@ -75,8 +75,7 @@ def test_settings_that_no_memory_holds_are_one_sentence(program, bounded, tmp_pa
 
 
 def test_memory_that_runs_out_anywhere_is_one_sentence(program, bounded, tmp_path):
-    z = np.lib.format.open_memmap(tmp_path / "z.npy", "w+", np.float32, (1_000_000, 100))
-    del z
+    np.save(tmp_path / "z.npy", np.zeros((1_000_000, 100), np.float32))
     bounded()
     code, _, err = program("similar", tmp_path / "z.npy", "0", "-k", "3")
     assert code == 2

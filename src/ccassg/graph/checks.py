@@ -152,9 +152,7 @@ def shown(value: Any) -> str:
     """Return a value for a message: short, in one line, whatever it is."""
     try:
         return " ".join(_SHORT.repr(value).split())
-    except (
-        Exception
-    ):  # a whole number of thousands of digits has no text; and what a class of the user does is its own affair
+    except Exception:  # a whole number of thousands of digits has no text, and a class of the user does what it likes
         return f"a value of type {type(value).__name__}"
 
 

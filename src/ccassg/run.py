@@ -32,7 +32,7 @@ from ccassg.report.data import ReportData, about_model
 RUN = "run.json"
 # What may stand in run.json, where it is not null: others may have written it.
 _RUN_TYPES: dict[str, type[Any]] = {
-    "source": str, "dataset": str, "graph": dict, "provenance": dict, "notes": list, "class_names": list,
+    "source": str, "dataset": str, "graph": dict, "provenance": dict, "notes": list, "class_names": list, "files": dict,
 }  # fmt: skip
 
 
@@ -40,8 +40,8 @@ _RUN_TYPES: dict[str, type[Any]] = {
 class Run:
     """What ``run.json`` says of a run.
 
-    ``source`` is the graph as it was named when it was read, ``dataset`` its name if it is one of `DATASETS`; ``graph`` has
-    the counts of `Graph.counts`, ``notes`` and ``class_names`` are as in `Dataset`, ``provenance`` as of `provenance.of_run`.
+    ``source`` is the graph as it was named when it was read, ``files`` all that was given to read it, ``dataset`` its name if it is
+    one of `DATASETS`; ``graph`` has the counts of `Graph.counts`, ``notes`` and ``class_names`` are as in `Dataset`, ``provenance`` as of `provenance.of_run`.
     """
 
     folder: Path
@@ -51,6 +51,7 @@ class Run:
     notes: tuple[str, ...] = ()
     class_names: tuple[str, ...] | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, Any] = field(default_factory=dict)
 
     def labels(self) -> list[str | None] | None:
         """Read the label of each node, None where it has none; None without any labels."""
@@ -66,7 +67,9 @@ class Run:
         return any(name == column or name.startswith((f"{column}=", f"{column}#")) for name in names)
 
 
-def save_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, provenance: dict[str, Any]) -> None:
+def save_run(
+    folder: Path, model: Any, data: Dataset, z: Array, *, source: str, provenance: dict[str, Any], files: Any = None
+) -> None:
     """Write a fitted model with its embedding, ids and labels, and how it came about.
 
     All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing.
@@ -91,6 +94,7 @@ def save_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, 
             "notes": list(data.notes),
             "class_names": None if data.class_names is None else list(data.class_names),
             "provenance": provenance,
+            "files": files,
         }
         write_bytes_atomic(staged / RUN, (json.dumps(record, indent=1) + "\n").encode())
         # The two that vouch for the others go last.
@@ -116,7 +120,7 @@ def read_run(folder: Path) -> Run:
                 raise TypeError(f"{key} must hold text only")
             given[key] = tuple(value) if kind is list else value
         return Run(folder, **given)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(
             f"{folder} holds no run ({RUN} is not there); make one with: ccassg fit GRAPH -o {folder}"
         ) from None

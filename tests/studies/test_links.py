@@ -27,6 +27,6 @@ def test_drawn_beside_what_was_published(tmp_path, fake):
     drawn = STUDY.draw(STUDY.found(records, plan), plan, tmp_path)
     assert drawn.tables["AUC"][0] == {"scored by": "embedding", "Cora": "91.0 ± 1.4"}
     assert drawn.tables["AUC"][-1] == {"scored by": "Bandana, as published", "Cora": "95.7"}
-    assert drawn.tables["strength"][0]["Cora, val"] == "70.0 ± 0.0"
+    assert drawn.tables["strength"][0] == {"strength": "1e-06", "Cora, val": "70.0 ± 0.0", "Cora, test": "60.0 ± 0.0"}
     assert "k, chosen on the 5 %, was 0 or 1 on Cora" in drawn.notes
     assert STUDY.draw({}, plan, tmp_path) is None

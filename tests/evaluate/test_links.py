@@ -98,6 +98,14 @@ def test_simple_rules_against_networkx(graph):
         assert found[name]["auc"] == pytest.approx(above, abs=1e-6), name
 
 
+@pytest.mark.parametrize(("cells", "looks_far"), [(12 * N, True), (12 * N - 2, False)])
+def test_features_are_averaged_while_they_cannot_fill_up(graph, monkeypatch, cells, looks_far):
+    monkeypatch.setattr(links, "MAX_CELLS", cells // 2)
+    noisy = graph.with_features(sp.csr_array(graph.features + np.random.default_rng(0).normal(0, 1.5, (N, 12))))
+    kept, parts = hold_out(noisy)
+    assert (compare(np.ones((N, 1)), kept, parts)["cosine of A^k X"]["k"] > 0) == looks_far
+
+
 def test_hits_are_edges_above_the_fiftieth_other_pair():
     left = np.arange(200, dtype=np.float32)[:, None]
     edges = np.array([[100, 149, 150, 151, 199], [0] * 5])

@@ -20,7 +20,7 @@ Parts: TypeAlias = dict[str, tuple[Array, Array]]  # of each part (2, m) pairs w
 MIN_EDGES, HITS, HOPS, MAX_K = 40, 50, 3, 1_000_000
 # Inverse regularisation (studies/links.py): the embedding has seen the edges that the weights are learned from.
 STRENGTH = 1e-4
-# Entries of what the weights are learned from (128 MB), and of averaged features; what is scored at once.
+# Entries of what the weights are learned from (128 MB), half of those of averaged features; what is scored at once.
 MAX_CELLS, BLOCK_CELLS, BLOCK_PAIRS = 2**25, 2**22, 1024
 
 
@@ -138,7 +138,7 @@ def compare(z: Any, graph: Graph, parts: Parts) -> dict[str, dict[str, Any]]:
         rows = normalize(x)
         if (auc := measure(rows, rows, parts["val"])["auc"]) > chosen:
             chosen, found["cosine of A^k X"] = auc, measure(rows, rows, parts["test"]) | {"k": k}
-        if sp.issparse(x) and (loops @ np.diff(x.indptr)).sum() > MAX_CELLS:
+        if sp.issparse(x) and min((loops @ np.diff(x.indptr)).sum(), np.prod(x.shape)) > 2 * MAX_CELLS:
             break  # averages would fill up
         x = root @ (loops @ (root @ x))
     return found

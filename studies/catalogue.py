@@ -1,7 +1,7 @@
 """The studies whose runs are recorded in results/, by name."""
 
 from ccassg.experiments import Experiment
-from studies import baseline_details, batches, default_settings, details, fast_presets, label_free
+from studies import baseline_details, batches, default_settings, details, fast_presets, label_free, links
 
 STUDIES: dict[str, Experiment] = {
     "label-free": label_free.STUDY,
@@ -10,4 +10,5 @@ STUDIES: dict[str, Experiment] = {
     "baseline-details": baseline_details.STUDY,
     "fast-presets": fast_presets.STUDY,
     "batches": batches.STUDY,
+    "links": links.STUDY,
 }

@@ -52,6 +52,11 @@ def _result(run, rng):
         return {"test_accuracy": {"default, with edges": float(rng.random())}}
     if run["task"] == "default-cost":
         return {"fit_seconds": {"default": [2.0, 2.1], "preset": [1.5, 1.6]}}
+    if run["task"] == "links":
+        scores = {"auc": float(rng.random()), "average_precision": 0.8, "hits@50": None, "k": 1}
+        rules = ("embedding", "cosine", "common neighbours", "Adamic-Adar", "cosine of A^k X")
+        strengths = {f"{strength:g}": {"val": 0.7, "test": 0.6} for strength in run["strengths"]}
+        return {"links": dict.fromkeys(rules, scores), "strengths": strengths}
     if run["task"] == "memory-growth":
         return {"memory_bytes": 1000 * run["n_nodes"], "fit_seconds": 1.0}
     if run["task"] == "label-free":

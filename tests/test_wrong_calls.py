@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import ccassg
 from ccassg import systems
-from ccassg.evaluate import clustering, diagnostics, information, summary
+from ccassg.evaluate import clustering, diagnostics, information, links, summary
 
 HUGE = 10**30
 N = 40
@@ -265,6 +265,16 @@ CALLS: dict[str, Call] = {
         {"z": (), "y": (), "seeds": ("bytes",)},
     ),
     "knn_score": (clustering.knn_score, lambda w: {"z": w.z, "y": w.y}, {"z": (), "y": (), "k": LARGE}),
+    "suggest_links": (
+        links.suggest_links,
+        lambda w: {"z": w.z, "graph": w.graph},
+        {"z": (), "graph": (), "node": OPTIONAL, "k": (), "seed": LARGE},
+    ),
+    "link_scores": (
+        links.link_scores,
+        lambda w: {"model": systems.make("raw-features"), "data": w.graph},
+        {"model": (), "data": (), "seed": LARGE},
+    ),
     "diagnose": (diagnostics.diagnose, lambda w: {}, {"z": ()}),
     "correlation_matrix": (diagnostics.correlation_matrix, lambda w: {}, {"z": ()}),
     "uniformity": (diagnostics.uniformity, lambda w: {"z": w.z}, {"z": (), "n_sample": LARGE, "seed": LARGE}),

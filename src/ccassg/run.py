@@ -35,7 +35,7 @@ RUN = folders.RUN
 FILES = ("model.safetensors", "config.json", "README.md", EMBEDDING, NODES, RUN)
 # What may stand in run.json, where it is not null: others may have written it.
 _RUN_TYPES: dict[str, type[Any]] = {
-    "source": str, "dataset": str, "graph": dict, "provenance": dict, "notes": list, "class_names": list,
+    "source": str, "dataset": str, "graph": dict, "provenance": dict, "notes": list, "class_names": list, "read_from": dict,
 }  # fmt: skip
 
 
@@ -43,8 +43,8 @@ _RUN_TYPES: dict[str, type[Any]] = {
 class Run:
     """What ``run.json`` says of a run.
 
-    ``source`` is the graph as it was named when it was read, ``dataset`` its name if it is one of `DATASETS`; ``graph`` has
-    the counts of `Graph.counts`, ``notes`` and ``class_names`` are as in `Dataset`, ``provenance`` as of `provenance.of_run`.
+    ``source`` is the graph as it was named when it was read, ``read_from`` all that was given to read it, ``dataset`` its name if it is
+    one of `DATASETS`; ``graph`` has the counts of `Graph.counts`, ``notes`` and ``class_names`` are as in `Dataset`, ``provenance`` as of `provenance.of_run`.
     """
 
     folder: Path
@@ -54,6 +54,7 @@ class Run:
     notes: tuple[str, ...] = ()
     class_names: tuple[str, ...] | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+    read_from: dict[str, Any] = field(default_factory=dict)
 
     def labels(self) -> list[str | None] | None:
         """Read the label of each node, None where it has none; None without any labels."""
@@ -69,7 +70,9 @@ class Run:
         return any(name == column or name.startswith((f"{column}=", f"{column}#")) for name in names)
 
 
-def save_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, provenance: dict[str, Any]) -> None:
+def save_run(
+    folder: Path, model: Any, data: Dataset, z: Array, *, source: str, provenance: dict[str, Any], read_from: Any = None
+) -> None:
     """Write a fitted model with its embedding, ids and labels, and how it came about.
 
     All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing. Of files that
@@ -93,6 +96,7 @@ def save_run(folder: Path, model: Any, data: Dataset, z: Array, *, source: str, 
             "notes": list(data.notes),
             "class_names": None if data.class_names is None else list(data.class_names),
             "provenance": provenance,
+            "read_from": read_from,
         }
         folders.write_index(staged, RUN, record)
 
@@ -117,7 +121,7 @@ def read_run(folder: Path) -> Run:
                 raise TypeError(f"{key} must hold text only")
             given[key] = tuple(value) if kind is list else value
         return Run(folder, **given)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         how = f"make one with: ccassg fit GRAPH -o {folder}"
         if (folder / "config.json").exists():
             how = f"it is a model, whose page Python makes: ccassg.write_report('report.html', z, data, model=model); or {how}"

@@ -31,6 +31,7 @@ RECORDED = {
     "baseline-details": 417,
     "fast-presets": 234,
     "batches": 70,
+    "links": 39,
 }
 FIGURES = ("lambda", "dimension", "correlation", "augmentation", "label-rates", "collapse", "information", "label-free")
 

@@ -50,7 +50,9 @@ def demo(
     )
     result = linear_probe(embeddings, data, seeds=range(seeds))
     made_by = provenance.of_run(seeds - 1, seconds[-1])
-    run.save_run(model_folder, model, data, embeddings[-1], source="cora", provenance=made_by)
+    run.save_run(
+        model_folder, model, data, embeddings[-1], source="cora", provenance=made_by, read_from={"graph": "cora"}
+    )
     accuracy = f"{100 * result.accuracy:.1f} ± {100 * result.std:.1f} %"
     say(
         f"test accuracy {accuracy} over {seeds} seeds, chosen on validation only (paper: 84.2, partly chosen on the test set)"

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ccassg.cli.app import JsonFile, app, console, say, write_json
+from ccassg.cli.links import score_links
 
 EmbeddingsArgument = Annotated[
     Path, typer.Argument(metavar="EMBEDDINGS", help="An embedding file, or a folder written by ccassg fit.")
@@ -21,6 +22,7 @@ def evaluate(
     label_column: Annotated[str | None, typer.Option(help="Column of the label table.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of the label table.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Random splits and probes.")] = 5,
+    links: Annotated[bool, typer.Option("--links", help="Train again without some edges, and find those.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Score an embedding: diagnostics always; linear probe, k-means and nearest neighbours where there are labels.
@@ -31,6 +33,8 @@ def evaluate(
     from ccassg.evaluate.summary import summarize
     from ccassg.io.labels import read_labelled
 
+    if links:
+        return score_links(embeddings, seeds, json_file)
     z, ids, y, _ = read_labelled(embeddings, labels, id_column=id_column, label_column=label_column)
     result = summarize(z, y, n_seeds=seeds)
     write_json(json_file, result)

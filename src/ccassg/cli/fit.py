@@ -79,7 +79,7 @@ def fit(
                 say(f"chose {reason}")
             with run.embedding(model, data, output) as z:
                 made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
-                run.save_run(output, model, data, z, source=files.graph, provenance=made_by)
+                run.save_run(output, model, data, z, source=files.graph, provenance=made_by, read_from=files.record())
         for leftover in output.glob(f"{folders.CHECKPOINT}*"):
             leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")

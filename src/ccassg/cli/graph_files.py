@@ -73,6 +73,28 @@ class GraphFiles:
         given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": columns}
         return open_graph(given.pop("graph"), **(given | more))
 
+    def record(self) -> dict[str, Any]:
+        """Return what was given, in JSON's types, so that `graph_of` reads the same graph again from anywhere."""
+        graph = Path(self.graph) if Path(self.graph).exists() else self.graph
+        given = {field.name: getattr(self, field.name) for field in fields(self)} | {"graph": graph}
+        return {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
+
+
+def graph_of(folder: Path, ids: Any = None) -> Dataset:
+    """Read the graph of a run again, from where it was; ValueError if it is not there or has other ids."""
+    from ccassg.run import read_run
+
+    record, again = read_run(folder).read_from, f"make it again with: ccassg fit GRAPH -o {folder}"
+    try:
+        if not isinstance(record.get("graph"), str):  # anyone may have written it
+            raise TypeError
+        data = GraphFiles(**{f.name: record[f.name] for f in fields(GraphFiles) if f.name in record}).open()
+    except (TypeError, AttributeError):
+        raise ValueError(f"{folder} does not say where its graph is; {again}") from None
+    if ids is not None and data.ids.tolist() != ids.tolist():
+        raise ValueError(f"{record['graph']} has other nodes than when {folder} was made; {again}")
+    return data
+
 
 def reads_graph(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the arguments and options of `GraphFiles`, but for some, in place of its parameter ``files``."""

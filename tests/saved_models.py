@@ -4,6 +4,8 @@ import json
 
 from ccassg import CCASSG
 from ccassg.datasets import stochastic_block_graph
+from ccassg.io.folders import write_index
+from ccassg.run import RUN
 from ccassg.systems import make
 
 
@@ -35,3 +37,9 @@ def change(folder, *path, to):
         place = place[key]
     place[path[-1]] = to
     file.write_text(json.dumps(config))
+
+
+def sealed(folder, **changes):
+    """Make the hashes of a run fit what is in its folder now."""
+    record = json.loads((folder / RUN).read_text()) | changes
+    write_index(folder, RUN, {name: record[name] for name in record if name not in ("files", "sha256")})

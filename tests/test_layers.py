@@ -31,6 +31,7 @@ LAYERS = {
     "systems": 5,
     "report": 6,
     "run": 7,
+    "scoring": 7,
     "experiments": 7,
     "bench": 7,
     "cli": 8,

@@ -284,7 +284,6 @@ CALLS: dict[str, Call] = {
         {"views": (), "beta": NUMBER, "ridge": NUMBER},
     ),
     "summarize": (summary.summarize, lambda w: {"z": w.z, "y": w.y}, {"z": (), "y": OPTIONAL, "n_seeds": ()}),
-    "probe_twice": (summary.probe_twice, lambda w: {"z": w.z, "y": w.y}, {"z": (), "y": (), "n_seeds": ()}),
 }
 CASES = [
     (call, argument, odd)

@@ -5,6 +5,7 @@ embedding.parquet                           one row per node, under its own id
 nodes.parquet                               ids, and labels where there are any
 run.json                                    what the graph was, what was noted on reading it, how it went, and the hash of every
                                             file, by which the run is known as one of ours (`ccassg.io.folders`)
+scores.json                                 what `ccassg evaluate` and `ccassg report` found, where there are labels
 """
 
 import json
@@ -15,21 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ccassg import model_file
-from ccassg.datasets import DATASETS, load_dataset
-from ccassg.evaluate.summary import probe_twice, scorable
 from ccassg.graph import Array, Dataset
 from ccassg.io import folders
 from ccassg.io.atomic import atomic_path
-from ccassg.io.embeddings import read_embeddings, write_embeddings
+from ccassg.io.embeddings import write_embeddings
 from ccassg.io.files import open_regular
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
 from ccassg.io.store import location as store_of
 from ccassg.io.tables import ParquetTable
-from ccassg.report.data import ReportData, about_model
 
 RUN = folders.RUN
 FILES = ("model.safetensors", "config.json", "README.md", EMBEDDING, NODES, RUN)
@@ -43,8 +39,9 @@ _RUN_TYPES: dict[str, type[Any]] = {
 class Run:
     """What ``run.json`` says of a run.
 
-    ``source`` is the graph as it was named when it was read, ``read_from`` all that was given to read it, ``dataset`` its name if it is
-    one of `DATASETS`; ``graph`` has the counts of `Graph.counts`, ``notes`` and ``class_names`` are as in `Dataset`, ``provenance`` as of `provenance.of_run`.
+    ``source`` is the graph as it was named when it was read, ``read_from`` are the arguments of `open_graph` that read it, ``dataset``
+    its name if it is one of `DATASETS`; ``graph`` has the counts of `Graph.counts`, ``notes`` and ``class_names`` are as in `Dataset`,
+    ``provenance`` as of `provenance.of_run`.
     """
 
     folder: Path
@@ -71,9 +68,16 @@ class Run:
 
 
 def save_run(
-    folder: Path, model: Any, data: Dataset, z: Array, *, source: str, provenance: dict[str, Any], read_from: Any = None
+    folder: Path,
+    model: Any,
+    data: Dataset,
+    z: Array,
+    *,
+    source: str,
+    provenance: dict[str, Any],
+    read_from: dict[str, Any] | None = None,
 ) -> None:
-    """Write a fitted model with its embedding, ids and labels, and how it came about.
+    """Write a fitted model with its embedding, ids and labels, and how it came about; ``read_from``: how to open the graph again.
 
     All of it is written in full before any of it takes an earlier run's place: a disk that is full changes nothing. Of files that
     are not an earlier run's, none is replaced: ValueError.
@@ -142,47 +146,3 @@ def embedding(model: Any, data: Dataset, folder: Path) -> Iterator[Array]:
         return
     with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
         yield model.transform(data, out=Path(name) / "embedding.npy")
-
-
-def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) -> ReportData:
-    """Read all that the page of a run shows: its model's history and settings, its embedding, and a probe of its labels.
-
-    ``probe`` is the result of one that has been made already.
-    """
-    from ccassg.systems import load
-
-    run = read_run(folder)
-    folders.require_whole(folder)
-    model = load(folder)
-    z, ids = read_embeddings(folder / EMBEDDING)
-    labels, notes = run.labels(), list(run.notes)
-    if labels is not None:
-        if len(labels) != len(z):
-            raise ValueError(f"{folder / NODES} has {len(labels):,} labels for {len(z):,} nodes; fit the model again")
-        classes = run.class_names or tuple(sorted({label for label in labels if label is not None}))
-        probe = probe | {"classes": list(classes)} if probe else _probe(run, z, labels, classes, n_seeds, notes)
-    return ReportData(
-        title=folder.name if run.source is None else run.source,
-        embedding=z,
-        node_ids=ids,
-        labels=labels,
-        probe=probe,
-        provenance=run.provenance,
-        notes=notes,
-        graph=run.graph,
-        **about_model(model),
-    )
-
-
-def _probe(
-    run: Run, z: Array, labels: list[str | None], classes: tuple[str, ...], n_seeds: int, notes: list[str]
-) -> dict[str, Any] | None:
-    """Probe the embedding again: on the splits of its dataset, else on random ones, where there is something to score."""
-    if run.dataset in DATASETS:
-        return probe_twice(z, load_dataset(run.dataset), n_seeds=n_seeds) | {"classes": list(classes)}
-    place = {name: i for i, name in enumerate(classes)}
-    part = scorable(z, np.array([-1 if label is None else place.get(label, -1) for label in labels]))
-    notes += part.notes
-    if not len(part.classes):
-        return None
-    return probe_twice(part.z, part.y, n_seeds=n_seeds) | {"classes": [classes[c] for c in part.classes]}

@@ -3,6 +3,8 @@
 import datetime
 import decimal
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -89,14 +91,15 @@ def test_scores_that_are_known(program, corners, tmp_path):
     assert lines[0] == "400 nodes x 2 dimensions"
     assert lines[1].split() == ["effective", "rank", "2.0", "of", "2"]
     assert lines[2].split()[:3] == ["mean", "|correlation|", "0.000"]
-    assert "linear probe over 3 random splits" in lines
-    assert "  paper's probe         100.00 ± 0.00 %: Adam, 2000 epochs" in lines
-    assert "  logistic regression   100.00 ± 0.00 %: strength chosen on validation" in lines
-    assert "macro F1                100.00 % of the paper's probe" in lines
+    assert lines[4].startswith("linear probe of 4 classes, 3 random splits of 10/10/80 % (logistic regression")
+    assert lines[5].split() == ["accuracy", "macro", "F1"]
+    assert "  embedding             100.00 ± 0.00 %   100.00 %" in lines
+    assert "  largest class         25.00 %           10.00 %" in lines
+    assert "  4 nearest neighbours  100.00 %" in lines
     assert "k-means                 NMI 1.000, ARI 1.000" in lines
-    assert "10 nearest neighbours   100.00 %" in lines
+    assert "note: name the graph to see what its raw features score (--graph)" in lines
     result = json.loads((tmp_path / "e.json").read_text())
-    assert result["probe"]["accuracies"] == result["probe"]["logistic"]["accuracies"] == [1, 1, 1]
+    assert result["probe"]["accuracies"] == [1, 1, 1]
     assert result["diagnostics"]["effective_rank"] == pytest.approx(2)
 
 
@@ -235,3 +238,80 @@ def test_a_model_saved_in_python_is_read_or_the_call_is_named(program, files, tm
     assert ids.tolist() == data.ids.tolist()
     ccassg.write_report("report.html", z, data, model=model)
     assert "n7" in (tmp_path / "report.html").read_text()
+
+
+def test_what_two_classes_are_worth_beside_raw_features(program, model, files, tmp_path):
+    code, out, err = program("evaluate", model, "--seeds", 2, "--json", tmp_path / "e.json")
+    assert code == 0, err
+    lines = [line.split() for line in out.splitlines()]
+    assert ["accuracy", "macro", "F1", "ROC", "AUC"] in lines
+    result = json.loads((tmp_path / "e.json").read_text())
+    for name, key in (("embedding", "probe"), ("raw", "raw_features")):
+        (row,) = (line for line in lines if line and line[0] == name)
+        assert row[-1] == f"{np.mean(result[key]['roc_auc']):.3f}"
+    assert next(line for line in lines if line[:1] == ["largest"])[-1] == "0.500"
+    bare = ("evaluate", model / "embedding.parquet", "--labels", files / "nodes.csv", "--seeds", 2)
+    given = ("--graph", files / "edges.csv", "--features", files / "nodes.csv")
+    raw = next(line for line in out.splitlines() if line.startswith("  raw features"))
+    assert raw in program(*bare, *given)[1].splitlines()
+    assert "raw features   " not in program(*bare)[1]
+    code, _, err = program(*bare, "--features", files / "nodes.csv")
+    assert (code, "name it with --graph" in err) == (2, True)
+    code, _, err = program("evaluate", model, "--probe", "tree")
+    assert (code, "--probe must be logistic or adam, got 'tree'" in err) == (2, True)
+    code, out, _ = program("evaluate", model, "--probe", "adam", "--seeds", 1)
+    assert (code, "2000 epochs of Adam" in out) == (0, True)
+
+
+@pytest.mark.parametrize("kind", ["text", "parquet"])
+def test_a_numeric_target_is_a_regression(program, tmp_path, kind):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(400, 3))
+    target = z @ [3, -1, 2] + 0.1 * rng.normal(size=400)
+    pq.write_table(pa.table({"id": range(400)} | {f"e{i}": z[:, i] for i in range(3)}), tmp_path / "z.parquet")
+    table = pa.table({"id": range(400), "price": target})
+    labels = tmp_path / f"l.{'csv' if kind == 'text' else 'parquet'}"
+    pq.write_table(table, labels) if kind == "parquet" else table.to_pandas().to_csv(labels, index=False)
+    code, out, err = program(
+        "evaluate", tmp_path / "z.parquet", "--labels", labels, "--label-column", "price", "--seeds", 2
+    )
+    assert code == 0, err
+    assert "ridge regression on 2 random splits, strength chosen on validation" in out
+    assert "  embedding             R^2 0.99" in out
+    assert "note: the labels are 400 different numbers: a target of regression, no classes" in out
+    assert "accuracy" not in out
+
+
+def test_noise_is_warned_of_where_it_is_made_and_where_it_is_scored(program, tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "e.csv").write_text("source,target\n" + "".join(f"{i},{rng.integers(400)}\n" for i in range(400)))
+    rows = "".join(
+        f"{i},{a:.3f},{b:.3f},{c}\n"
+        for i, (a, b, c) in enumerate(zip(*rng.normal(size=(2, 400)), rng.integers(3, size=400), strict=True))
+    )
+    (tmp_path / "n.csv").write_text("id,a,b,label\n" + rows)
+    code, fitted, err = program("fit", tmp_path / "e.csv", "-f", tmp_path / "n.csv", "-o", tmp_path / "m")
+    assert code == 0, err
+    said = "warning: The embedding knows no more of the labels than chance"
+    assert said in fitted
+    assert said in program("evaluate", tmp_path / "m")[1]
+    assert program("report", tmp_path / "m", "-o", tmp_path / "r.html")[0] == 0
+    assert said.removeprefix("warning: ") in (tmp_path / "r.html").read_text()
+
+
+def test_similar_takes_several_ids_and_shows_names_without_pytorch(model, files, tmp_path):
+    names = tmp_path / "names.csv"
+    names.write_text("id,title\n" + "".join(f"n{i},Title {i}\n" for i in range(60)))
+    code = (
+        "import sys\nfrom ccassg.cli import main\n"
+        f"try: main(['similar', {str(model)!r}, 'n7', 'n8', '-k', '2', '--names', {str(names)!r}])\n"
+        "finally: print('torch' in sys.modules, 'sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["n7: Title 7", "n8: Title 8"]
+    assert lines[2].split() == ["of", "id", "name", "cosine", "label"]
+    found = [line.split() for line in lines[3:7]]
+    assert [row[0] for row in found] == ["n7", "n7", "n8", "n8"]
+    assert all(row[1] == f"n{row[3]}" for row in found)
+    assert lines[-1] == "False False"

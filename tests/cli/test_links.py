@@ -92,9 +92,7 @@ def test_a_graph_that_changed_or_went_is_refused(program, fitted):
     assert "edges.csv is neither a file or folder here" in err
 
 
-@pytest.mark.parametrize(
-    "said", [None, {}, {"graph": 3}, {"features": "x.csv"}, {"graph": "cora", "feature_columns": 3}]
-)
+@pytest.mark.parametrize("said", [None, {}, {"graph": 3}, {"features": "x.csv"}, {"graph": "edges.csv", "nonsense": 3}])
 def test_a_run_that_does_not_say_where_its_graph_is(program, fitted, said):
     record = json.loads((fitted / "m" / "run.json").read_text()) | {"read_from": said}
     folders.write_index(fitted / "m", "run.json", {k: record[k] for k in record if k not in ("files", "sha256")})

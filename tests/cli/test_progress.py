@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.progress import DownloadColumn
 
 from ccassg.cli import progress
-from ccassg.cli.progress import make_bar, steps
+from ccassg.cli.progress import make_bar, steps, working
 
 
 @pytest.fixture
@@ -82,3 +82,18 @@ def test_elsewhere_a_bar_only_counts(capsys):
         bar.update(task, completed=1)
         assert bar.tasks[0].completed == 1
     assert capsys.readouterr().out == ""
+
+
+def test_a_terminal_shows_which_part_is_worked_on(terminal):
+    with working("evaluating") as tell:
+        tell("linear probe")
+    assert "evaluating: linear probe ..." in terminal.export_text()
+
+
+def test_what_takes_long_elsewhere_says_its_part(capsys, clock):
+    with working("evaluating") as tell:
+        tell("reading")
+        clock[0] += 21.0
+        tell("linear probe")
+        tell("k-means")
+    assert capsys.readouterr().out == "evaluating: linear probe ...\n"

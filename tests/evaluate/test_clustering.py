@@ -6,7 +6,9 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 
+from ccassg.evaluate import clustering
 from ccassg.evaluate.clustering import cluster_score, knn_score
+from ccassg.graph.dataset import random_split
 
 
 def blobs(seed=0, n=90, d=5, c=3, noise=0.1):
@@ -16,6 +18,12 @@ def blobs(seed=0, n=90, d=5, c=3, noise=0.1):
 
 
 class TestClusterScore:
+    def test_many_nodes_are_seen_in_batches(self, monkeypatch):
+        z, y = blobs(n=6000)
+        monkeypatch.setattr(clustering, "MAX_WHOLE", 5999)
+        monkeypatch.setattr("sklearn.cluster.KMeans", None)
+        assert cluster_score(z, y, seeds=0).nmi == [pytest.approx(1.0)]
+
     def test_separate_blobs_are_found(self):
         z, y = blobs()
         result = cluster_score(z, y, seeds=[0, 1])
@@ -91,6 +99,13 @@ class TestKnnScore:
         # Voters, nearest first: of the first node the second and third, of the others the first and the far one.
         assert knn_score(z, [1, 1, 0], 2) == pytest.approx(2 / 3)
         assert knn_score(z, [0, 1, 0], 2) == pytest.approx(1 / 3)
+
+    def test_of_a_split_training_nodes_vote_on_test_nodes(self):
+        z, y = blobs(noise=3)
+        split = random_split(y, 0)
+        unit = z / np.linalg.norm(z, axis=1, keepdims=True)
+        expected = KNeighborsClassifier(1).fit(unit[split.train], y[split.train]).score(unit[split.test], y[split.test])
+        assert knn_score(z, y, 1, split=split) == expected != knn_score(z, y, 1)
 
     def test_ten_voters_and_two_nodes(self):
         z, y = blobs(seed=4, noise=3)

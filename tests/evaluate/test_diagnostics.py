@@ -6,6 +6,7 @@ import torch
 from scipy.spatial.distance import pdist
 from scipy.stats import ortho_group
 
+from ccassg.evaluate import diagnostics
 from ccassg.evaluate.diagnostics import correlation_matrix, diagnose, moments, uniformity
 
 
@@ -180,3 +181,12 @@ class TestDiagnose:
         assert found["effective_rank"] == 0
         assert found["warnings"] == []
         assert json.loads(json.dumps(found)) == found
+
+    def test_of_very_many_nodes_a_sample_is_measured(self, monkeypatch):
+        z = np.random.default_rng(0).normal(size=(3000, 4)) * [1, 1, 2, 3]
+        whole = diagnose(z)
+        monkeypatch.setattr(diagnostics, "MAX_PRODUCTS", 1000 * 4**2)
+        seen = []
+        monkeypatch.setattr(diagnostics, "row_blocks", lambda n, *rest: seen.append(n) or [slice(0, n)])
+        assert diagnose(z)["effective_rank"] == pytest.approx(whole["effective_rank"], rel=0.02)
+        assert seen == [1000]

@@ -5,13 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, f1_score
 
 from ccassg import Dataset
 from ccassg.datasets import CARDS, load_dataset, stochastic_block_graph
-from ccassg.evaluate import logistic
+from ccassg.evaluate import logistic, probe
 from ccassg.evaluate.probe import C_GRID, linear_probe
 
 
@@ -268,7 +269,9 @@ class TestLogistic:
         alone = [linear_probe(z, y, split, solver="logistic") for split in (one, other, same)]
         fits = []
         fit = logistic.fit
-        monkeypatch.setattr(logistic, "fit", lambda rows, *given: fits.append(len(rows)) or fit(rows, *given))
+        monkeypatch.setattr(
+            logistic, "fit", lambda rows, *given, **more: fits.append(len(rows)) or fit(rows, *given, **more)
+        )
         together = linear_probe(z, y, [one, other, same, one], solver="logistic")
         assert sum(fits) == 2
         for run, expected in enumerate([*alone, alone[0]]):
@@ -276,6 +279,33 @@ class TestLogistic:
             assert together.val_accuracies[run] == expected.val_accuracies[0]
             np.testing.assert_array_equal(together.predictions[run], expected.predictions[0])
         assert together.notes == []
+
+    @pytest.mark.parametrize("solver", ["logistic", "adam"])
+    def test_sparse_rows_are_as_dense_ones(self, solver):
+        z, y, _ = problem(dtype=np.float32)
+        z[z < 0] = 0
+        same = {"solver": solver, "epochs": 30}
+        found = [
+            linear_probe(rows, y, make_split(range(40), range(40, 60), range(60, 120)), **same)
+            for rows in (z, sp.csr_array(z))
+        ]
+        assert found[0].as_dict() == found[1].as_dict()
+        with pytest.raises(ValueError, match="sparse rows cannot be standardized"):
+            linear_probe(sp.csr_array(z), y, solver=solver, standardize=True)
+
+    @pytest.mark.parametrize("c", [2, 4])
+    def test_many_wide_sparse_rows_have_the_same_problem(self, monkeypatch, c):
+        z, y, _ = problem(n=400, noise=1)
+        z, y = np.maximum(z, 0), y % c
+        split = make_split(range(200), range(200, 300), range(300, 400))
+        dense = linear_probe(z, y, split, solver="logistic", tolerance=1e-6)
+        monkeypatch.setattr(probe, "MAX_DENSE", 5)
+        monkeypatch.setattr(probe, "SPARSE_GRID", tuple(dense.strengths))
+        monkeypatch.setattr(probe, "SPARSE_STEPS", 1000)
+        found = linear_probe(sp.csr_array(z), y, split, solver="logistic")
+        assert found.accuracy == pytest.approx(dense.accuracy, abs=0.011)
+        assert found.val_accuracies == pytest.approx(dense.val_accuracies, abs=0.011)
+        assert found.roc_auc == pytest.approx(dense.roc_auc, abs=0.002)
 
     def test_too_much_work_is_bounded_and_said(self, monkeypatch):
         z, y, rng = problem(noise=0.3)
@@ -302,7 +332,7 @@ class TestLogistic:
         split = make_split(range(60, 90), range(90, 105), range(105, 120))
         fits = []
         fit = logistic.fit
-        monkeypatch.setattr(logistic, "fit", lambda *given: fits.append(given[2]) or fit(*given))
+        monkeypatch.setattr(logistic, "fit", lambda *given, **more: fits.append(given[2]) or fit(*given, **more))
         result = linear_probe(z, y, split, solver="logistic")
         assert fits == [4]
         assert result.confusion.shape == (8, 8)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, roc_auc_score
 
-from ccassg.evaluate.scores import macro_f1, score
+from ccassg.evaluate.scores import macro_f1, roc_auc, score
 
 
 def test_by_hand():
@@ -26,3 +26,14 @@ def test_runs_of_different_length_add_up():
     np.testing.assert_array_equal(result.confusion, [[1, 1], [0, 1]])
     assert result.accuracy == 0.75
     assert result.std == pytest.approx(np.sqrt(0.125))
+
+
+@pytest.mark.parametrize("c", [2, 4])
+def test_the_area_is_that_of_scikit_learn(c):
+    rng = np.random.default_rng(0)
+    true = rng.integers(c, size=90)
+    given = rng.dirichlet(np.ones(c), size=90).round(1) + np.eye(c)[true] * 0.2  # with ties
+    given /= given.sum(1, keepdims=True)
+    expected = roc_auc_score(true, given[:, 1]) if c == 2 else roc_auc_score(true, given, multi_class="ovr")
+    assert roc_auc(given.T, true) == pytest.approx(expected)
+    assert roc_auc(given.T, np.zeros(90, int)) == 0.5

@@ -31,9 +31,14 @@ def test_classes_are_numbered_in_order():
     assert labels_of([True, False])[1] == ("false", "true")
 
 
+def test_fractions_are_classes_named_as_they_are():
+    y, names = labels_of([1.0, 0.5, float("nan"), None, 0.5])
+    assert [names[c] if c >= 0 else None for c in y] == ["1", "0.5", None, None, "0.5"]
+
+
 def test_bad_labels_get_their_sentence(tmp_path):
-    with pytest.raises(ValueError, match=r"row 1 .*0\.5 cannot be a class"):
-        labels_of([1.0, 0.5])
+    with pytest.raises(ValueError, match=r"row 1 .*inf cannot be a class"):
+        labels_of([1.0, float("inf")])
     with pytest.raises(ValueError, match="no row has a label"):
         labels_of([None, -1])
     with pytest.raises(ValueError, match="cannot be a class"):

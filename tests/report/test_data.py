@@ -46,9 +46,14 @@ def test_what_a_model_tells():
             return {"dim": 3}
 
     model = Model()
-    assert about_model(model) == {"history": {}, "settings": {"dim": 3}, "choices": ()}
+    assert about_model(model) == {"history": {}, "settings": {"dim": 3}, "choices": (), "scaled": False}
     model.history_, model.settings_, model.reasons_ = {"loss": [1.0]}, {"dim": 4}, ["because"]
-    assert about_model(model) == {"history": {"loss": [1.0]}, "settings": {"dim": 4}, "choices": ["because"]}
+    assert about_model(model) == {
+        "history": {"loss": [1.0]},
+        "settings": {"dim": 4},
+        "choices": ["because"],
+        "scaled": False,
+    }
 
 
 def test_only_a_title_and_an_embedding_are_needed():

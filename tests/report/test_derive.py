@@ -81,30 +81,3 @@ def test_clusters_find_the_groups_largest_first(rng):
     pairs = set(zip(which[keep].tolist(), found.tolist(), strict=True))
     assert len(pairs) == 3
     assert (2, 2) in pairs
-
-
-GRAPH = {"nodes": 200, "edges": 900, "isolated": 5, "features": 100}
-
-
-@pytest.mark.parametrize(
-    ("graph", "history", "expected"),
-    [
-        (GRAPH | {"isolated": 50}, {}, "50 nodes of 200 (25%) have no edge"),
-        ({"nodes": 5, "isolated": 1}, {}, "1 node of 5 (20%) has no edge"),
-        ({"features": 7}, {}, "7 features, fewer than the 32"),
-        (GRAPH, {"loss": [1.0, float("nan")]}, "not a finite number at step 2"),
-        (GRAPH, {"loss": [1.0, 2.0]}, "ended above its start (1 to 2)"),
-    ],
-)
-def test_each_warning_appears_for_its_cause(graph, history, expected):
-    (sentence,) = derive.run_warnings(graph, history, 32)
-    assert expected in sentence
-
-
-def test_what_is_as_it_should_be_gives_no_warning(rng):
-    assert derive.run_warnings({}, {}, 32) == []
-    assert derive.run_warnings(GRAPH, {"loss": [3.0, 2.0, 1.0]}, 32) == []
-    assert derive.run_warnings({"features": 12}, {}, 32, joined=True) == []
-    loss = np.linspace(5, 0, 50) + rng.normal(size=50)
-    loss[0], loss[-1] = 0.5, 1.5  # one step above another says nothing
-    assert derive.run_warnings({}, {"loss": loss.tolist()}, 32) == []

@@ -20,7 +20,7 @@ def demo(
 
     Example: ccassg demo
     """
-    from ccassg import provenance, run
+    from ccassg import provenance, run, scoring
     from ccassg.datasets import load_dataset
     from ccassg.estimator import CCASSG
     from ccassg.evaluate.probe import linear_probe
@@ -58,7 +58,7 @@ def demo(
         f"test accuracy {accuracy} over {seeds} seeds, chosen on validation only (paper: 84.2, partly chosen on the test set)"
     )
     say(f"model   {model_folder}/")
-    write_page(output, run.page(model_folder, probe=result.as_dict()))
+    write_page(output, scoring.page(model_folder, probe=result.as_dict()))
     say(f"page    {output} (open it in a browser)")
     say("next    ccassg fit edges.csv --features nodes.csv -o my-model")
     write_json(json_file, result.as_dict() | {"seconds": seconds} | made_by)

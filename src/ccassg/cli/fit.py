@@ -12,7 +12,7 @@ import typer
 from ccassg.cli.app import JsonFile, app, console, say, say_notes, write_json
 from ccassg.cli.graph_files import GraphFiles, reads_graph
 from ccassg.cli.names import datasets_beginning, methods_beginning
-from ccassg.cli.progress import steps
+from ccassg.cli.progress import steps, working
 
 
 @app.command()
@@ -45,7 +45,7 @@ def fit(
 
     Example: ccassg fit edges.csv --features nodes.csv -o my-model
     """
-    from ccassg import provenance, run, systems
+    from ccassg import provenance, run, scoring, systems
     from ccassg.cli.settings import parse_settings
     from ccassg.io import folders
     from ccassg.training import distributed
@@ -79,12 +79,19 @@ def fit(
                 say(f"chose {reason}")
             with run.embedding(model, data, output) as z:
                 made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
-                run.save_run(output, model, data, z, source=files.graph, provenance=made_by, read_from=files.record())
+                run.save_run(output, model, data, z, source=files.graph, provenance=made_by, read_from=files.recorded())
+                with working("looking at the embedding"):
+                    warned = scoring.judge(model, data, z)
         for leftover in output.glob(f"{folders.CHECKPOINT}*"):
             leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
+    for warning in warned:
+        say(f"warning: {warning}")
     say(f"next: ccassg report {output} -o report.html")
-    write_json(json_file, {"model": str(output), "graph": data.graph.counts(), "notes": list(data.notes)} | made_by)
+    write_json(
+        json_file,
+        {"model": str(output), "graph": data.graph.counts(), "notes": list(data.notes), "warnings": warned} | made_by,
+    )
 
 
 @app.command()

@@ -68,27 +68,34 @@ class GraphFiles:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
         from ccassg.io.open_graph import open_graph
 
-        names = self.feature_columns
-        columns = None if names is None else [name.strip() for name in names.split(",") if name.strip()]
-        given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": columns}
+        given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": self._columns()}
         return open_graph(given.pop("graph"), **(given | more))
 
-    def record(self) -> dict[str, Any]:
-        """Return what was given, in JSON's types, so that `graph_of` reads the same graph again from anywhere."""
-        graph = Path(self.graph) if Path(self.graph).exists() else self.graph
-        given = {field.name: getattr(self, field.name) for field in fields(self)} | {"graph": graph}
-        return {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
+    def recorded(self) -> dict[str, Any]:
+        """Return the arguments of `open_graph` that read it again, from any folder, in JSON's types."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = {field.name: given[field.name] for field in fields(self) if given[field.name] != field.default}
+        if "feature_columns" in changed:
+            changed["feature_columns"] = self._columns()
+        if Path(self.graph).exists():
+            changed["graph"] = Path(self.graph)
+        return {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in changed.items()}
+
+    def _columns(self) -> list[str] | None:
+        names = self.feature_columns
+        return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 def graph_of(folder: Path, ids: Any = None) -> Dataset:
     """Read the graph of a run again, from where it was; ValueError if it is not there or has other ids."""
+    from ccassg.io.open_graph import open_graph
     from ccassg.run import read_run
 
     record, again = read_run(folder).read_from, f"make it again with: ccassg fit GRAPH -o {folder}"
     try:
         if not isinstance(record.get("graph"), str):  # anyone may have written it
             raise TypeError
-        data = GraphFiles(**{f.name: record[f.name] for f in fields(GraphFiles) if f.name in record}).open()
+        data = open_graph(**record)
     except (TypeError, AttributeError):
         raise ValueError(f"{folder} does not say where its graph is; {again}") from None
     if ids is not None and data.ids.tolist() != ids.tolist():

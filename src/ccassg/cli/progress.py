@@ -33,3 +33,19 @@ def steps(title: str) -> Iterator[Callable[..., None]]:
                 say(f"{title} {step + 1}/{total} {text}")
 
         yield advance
+
+
+@contextmanager
+def working(title: str) -> Iterator[Callable[[str], None]]:
+    """Give a function to tell what is being worked on: shown beside a moving sign on a terminal, a plain line where it takes long."""
+    started = time.monotonic()
+    with console.status(title) as status:
+
+        def tell(part: str) -> None:
+            nonlocal started
+            status.update(f"{title}: {part} ...")
+            if not console.is_terminal and time.monotonic() - started > SECONDS_BETWEEN_LINES:
+                started = time.monotonic()
+                say(f"{title}: {part} ...")
+
+        yield tell

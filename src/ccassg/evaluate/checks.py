@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ccassg.graph import Array, Split
 from ccassg.graph.checks import check_count, shown
@@ -42,7 +43,7 @@ def check_embeddings(z: Any) -> list[Any]:
             many = list(np.asarray(z)[None]) if np.ndim(z) == 2 else [np.asarray(one) for one in many]
     if not many:
         raise ValueError("z is empty; give at least one embedding")
-    arrays = [check_embedding(one, "z" if len(many) == 1 else f"z[{i}]") for i, one in enumerate(many)]
+    arrays = [_check_any(one, "z" if len(many) == 1 else f"z[{i}]") for i, one in enumerate(many)]
     for i, array in enumerate(arrays):
         if array.shape != arrays[0].shape or array.dtype != arrays[0].dtype:
             raise ValueError(
@@ -117,6 +118,15 @@ def check_split(split: Split, labels: Array, name: str = "split") -> dict[str, A
                 "used before the end"
             )
     return parts
+
+
+def _check_any(z: Any, name: str) -> Any:
+    """Check a matrix that may be sparse, as features are."""
+    if not sp.issparse(z):
+        return check_embedding(z, name)
+    rows = z.tocsr()
+    check_embedding(rows.data[:, None] if rows.nnz else np.zeros((1, 1)), f"{name}.data")
+    return rows.astype(np.float64 if rows.dtype == np.float64 else np.float32, copy=False)
 
 
 def _as_array(values: Any) -> Array:

@@ -3,7 +3,7 @@
 All sums run in float64 over blocks of rows, so no second copy of the embedding is made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,14 @@ from ccassg.graph.checks import check_count
 BLOCK_ROWS = 4096
 # A column whose standard deviation is below this part of its root mean square holds nothing but rounding.
 CONSTANT = 1e-6
+# Nodes x columns x columns in a covariance, about five seconds on one core; of more nodes it is that of a sample.
+MAX_PRODUCTS = 100_000_000_000
 
 
 def diagnose(z: Any) -> dict[str, Any]:
     """Return the label-free measures of one embedding (n, d), and warnings in plain language.
+
+    Of very many nodes and columns they are those of nodes drawn at random, about 36 thousand of 1664 columns.
 
     Returns
     -------
@@ -33,8 +37,12 @@ def diagnose(z: Any) -> dict[str, Any]:
         wrong). Goes to JSON as it is.
     """
     embedding = check_embedding(z)
+    return measures_of(embedding, moments(embedding))
+
+
+def measures_of(embedding: Array, columns: "Moments") -> dict[str, Any]:
+    """Return what `diagnose` does, where the moments are known already."""
     n, d = embedding.shape
-    columns = moments(embedding)
     eigenvalues = _eigenvalues(columns)
     total = float(eigenvalues.sum())
     measures = {
@@ -47,12 +55,51 @@ def diagnose(z: Any) -> dict[str, Any]:
         "uniformity": uniformity(embedding) if n > 1 else None,
         "spectrum": eigenvalues.tolist(),
     }
-    return {**measures, "warnings": _warnings(measures)}
+    return {**measures, "warnings": warnings_about(measures)}
 
 
 def correlation_matrix(z: Any) -> Array:
     """Return the Pearson correlation of the columns, shape (d, d); rows and columns of a constant dimension are 0."""
     return correlation(moments(check_embedding(z)))
+
+
+def warnings_about(measures: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> list[str]:
+    """Say in plain language what is wrong with an embedding of these measures, with advice that fits its ``settings``.
+
+    Without settings nothing is known of how it was made.
+    """
+    n, d, constant = measures["n_nodes"], measures["n_dims"], measures["n_constant_columns"]
+    if n == 1:
+        return []
+    trained = settings is None or ("learning_rate" in settings and settings.get("encoder") != "canonical")
+    if constant == d:
+        advice = "lower the learning rate" if trained else "look at the features"
+        return [f"Complete collapse: every node has the same embedding, which says nothing; {advice}."]
+    found = []
+    if measures["uniformity"] > -0.05:
+        found.append("Near-complete collapse: the embeddings of all nodes point almost the same way.")
+    if constant:
+        found.append(
+            f"{constant} of {d} dimensions {'is' if constant == 1 else 'are'} constant: the same value for every node "
+            "says nothing; a smaller width loses nothing."
+        )
+    spread = "" if settings is not None and not (trained and "decorrelation" in settings) else "decorrelation weight"
+    # Centred rows span at most n - 1 directions, so this is what could have been filled.
+    possible = min(d - constant, n - 1)
+    rank = measures["effective_rank"]
+    if possible > 1 and rank < 0.1 * possible:
+        found.append(
+            f"Collapsed dimensions: the embedding uses about {rank:.1f} of {possible} possible dimensions; a smaller "
+            f"width may do{f' (in CCA-SSG, a larger {spread} or longer training spreads it)' if spread else ''}."
+        )
+    if possible > 1 and measures["off_diagonal_correlation"] > 0.5:
+        found.append(
+            f"Redundant dimensions: two of them correlate by {measures['off_diagonal_correlation']:.2f} on average; a "
+            f"smaller width may do{f' (in CCA-SSG, also a larger {spread})' if spread else ''}."
+        )
+    if d >= n:
+        found.append(f"{d} dimensions for {n} nodes: more than the nodes can fill; use a smaller width.")
+    return found
 
 
 def uniformity(z: Any, *, n_sample: int = 2048, seed: int = 0) -> float:
@@ -96,7 +143,10 @@ class Moments(NamedTuple):
 
 
 def moments(z: Array, block_rows: int = BLOCK_ROWS) -> Moments:
-    """Return mean, covariance and scale of the columns of an embedding (n, d)."""
+    """Return mean, covariance and scale of the columns of an embedding (n, d), or of as many of its rows as can be worked on."""
+    most = max(MAX_PRODUCTS // z.shape[1] ** 2, 4 * z.shape[1])
+    if len(z) > most:
+        z = z[np.sort(np.random.default_rng(0).choice(len(z), most, replace=False))]
     mean = z.mean(0, dtype=np.float64)
     covariance = np.zeros((z.shape[1], z.shape[1]))
     for block in row_blocks(len(z), block_rows):
@@ -147,35 +197,3 @@ def _effective_rank(eigenvalues: Array) -> float:
         return 0.0
     p = singular / singular.sum()
     return float(np.exp(-(p * np.log(p)).sum()))
-
-
-def _warnings(measures: dict[str, Any]) -> list[str]:
-    n, d, constant = measures["n_nodes"], measures["n_dims"], measures["n_constant_columns"]
-    if n == 1:
-        return []
-    if constant == d:
-        return ["Complete collapse: every node has the same embedding, which says nothing; lower the learning rate."]
-    found = []
-    if measures["uniformity"] > -0.05:
-        found.append("Near-complete collapse: the embeddings of all nodes point almost the same way.")
-    if constant:
-        found.append(
-            f"{constant} of {d} dimensions {'is' if constant == 1 else 'are'} constant: the same value for every node "
-            "says nothing; a smaller width loses nothing."
-        )
-    # Centred rows span at most n - 1 directions, so this is what could have been filled.
-    possible = min(d - constant, n - 1)
-    rank = measures["effective_rank"]
-    if possible > 1 and rank < 0.1 * possible:
-        found.append(
-            f"Collapsed dimensions: the embedding uses about {rank:.1f} of {possible} possible dimensions; a smaller "
-            "width may do (in CCA-SSG, a larger decorrelation weight or longer training spreads it)."
-        )
-    if possible > 1 and measures["off_diagonal_correlation"] > 0.5:
-        found.append(
-            f"Redundant dimensions: two of them correlate by {measures['off_diagonal_correlation']:.2f} on average; a "
-            "smaller width may do (in CCA-SSG, also a larger decorrelation weight)."
-        )
-    if d >= n:
-        found.append(f"{d} dimensions for {n} nodes: more than the nodes can fill; use a smaller width.")
-    return found

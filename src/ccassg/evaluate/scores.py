@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -21,6 +22,9 @@ class ProbeResult:
         Validation accuracy of the chosen weights.
     macro_f1 : list of float
         Mean over classes of the F1 score on the test nodes; a class that is neither present nor predicted is left out.
+    roc_auc : list of float
+        Area under the ROC curve on the test nodes, of two classes; of more the mean over the classes that are there, each
+        against the rest. Chance is 0.5, however many nodes each class has. Empty for more than a hundred classes.
     epochs : list of int
         The chosen epoch, counted from 1; empty with ``solver="logistic"``.
     strengths : list of float
@@ -36,6 +40,7 @@ class ProbeResult:
     accuracies: list[float]
     val_accuracies: list[float]
     macro_f1: list[float]
+    roc_auc: list[float]
     epochs: list[int]
     strengths: list[float]
     confusion: Array
@@ -61,6 +66,7 @@ class ProbeResult:
             "accuracies": self.accuracies,
             "val_accuracies": self.val_accuracies,
             "macro_f1": self.macro_f1,
+            "roc_auc": self.roc_auc,
             "epochs": self.epochs,
             "strengths": self.strengths,
             "confusion": self.confusion.tolist(),
@@ -74,6 +80,7 @@ def score(
     n_classes: int,
     *,
     val_accuracies: list[float],
+    roc_auc: list[float] | None = None,
     epochs: list[int] | None = None,
     strengths: list[float] | None = None,
     notes: list[str] | None = None,
@@ -88,6 +95,7 @@ def score(
     return ProbeResult(
         accuracies=[float(np.mean(true == predicted)) for true, predicted in zip(tests, predictions, strict=True)],
         macro_f1=f1,
+        roc_auc=roc_auc or [],
         confusion=confusion,
         predictions=predictions,
         val_accuracies=val_accuracies,
@@ -95,6 +103,22 @@ def score(
         strengths=strengths or [],
         notes=notes or [],
     )
+
+
+def roc_auc(probabilities: Array, true: Array) -> float:
+    """Return the area under the ROC curve of probabilities (c, m) of the classes of m nodes; of several classes the mean.
+
+    The chance that a node of the class is given more of it than a node of another one, ties counting half; 0.5 where all
+    nodes are of one class.
+    """
+    areas = []
+    for c in np.unique(true) if len(probabilities) > 2 else [1]:
+        of_class = true == c
+        m = int(of_class.sum())
+        if 0 < m < len(true):
+            ranks = rankdata(probabilities[c])[of_class].sum()
+            areas.append((ranks - m * (m + 1) / 2) / (m * (len(true) - m)))
+    return float(np.mean(areas)) if areas else 0.5
 
 
 def macro_f1(counts: Array) -> float:

@@ -75,11 +75,10 @@ def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
     if pa.types.is_floating(kind):
         values = np.asarray(column.cast(pa.float64()).fill_null(np.nan))
         table.refuse_where(
-            name,
-            np.isinf(values) | (values != np.rint(values)) & ~np.isnan(values),
-            lambda row: f"{values[row]} cannot be a class; labels are integers or names",
+            name, np.isinf(values), lambda row: f"{values[row]} cannot be a class; labels are integers or names"
         )
-        column = pa.chunked_array([pa.array(np.where(np.isnan(values), -1, values).astype(np.int64))])
+        if (np.isnan(values) | (values == np.rint(values))).all():  # fractions are named as they are written
+            column = pa.chunked_array([pa.array(np.where(np.isnan(values), -1, values).astype(np.int64))])
     elif not (pa.types.is_integer(kind) or tables.is_string(kind) or pa.types.is_boolean(kind)):
         raise ValueError(f"{table}, column {name!r}: {kind} cannot be a class; labels are integers or names")
     if table.is_text:

@@ -15,8 +15,9 @@ class ReportData:
     """All that the page shows. Only ``title`` and ``embedding`` are needed; what is left out is not drawn.
 
     The first six are as in `write_report`. ``history`` has one value per step. ``probe`` is as of `ProbeResult.as_dict`,
-    with ``classes``, the names of the classes, and maybe ``logistic``, the convex probe's own. Of the ``provenance``, ``seconds`` and ``peak_memory`` (bytes) are also shown
-    at the top. ``choices`` say why automatic settings are what they are; ``graph`` are the counts of `Graph.counts`.
+    with ``classes``, the names of the classes, and ``raw_features``, what these score. Of the ``provenance``, ``seconds`` and ``peak_memory`` (bytes) are also shown
+    at the top. ``choices`` say why automatic settings are what they are; ``graph`` are the counts of `Graph.counts`;
+    ``scaled`` says whether its features were brought to one scale.
     """
 
     title: str
@@ -32,6 +33,7 @@ class ReportData:
     choices: Sequence[str] = ()
     notes: Sequence[str] = ()
     graph: Mapping[str, Any] = field(default_factory=dict)
+    scaled: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "embedding", check_embedding(self.embedding, "embedding"))
@@ -55,9 +57,10 @@ class ReportData:
 
 
 def about_model(model: Any) -> dict[str, Any]:
-    """Return what a fitted model of any system tells for the page: its history, its settings and the reasons for them."""
+    """Return what a fitted model of any system tells for the page: its history, its settings and the reasons for them, and whether it scales."""
     return {
         "history": getattr(model, "history_", {}),
         "settings": getattr(model, "settings_", model.get_params(deep=False)),
         "choices": getattr(model, "reasons_", ()),
+        "scaled": getattr(model, "scaling_", None) is not None,
     }

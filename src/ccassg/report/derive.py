@@ -3,15 +3,12 @@
 Arrays in, arrays out; nothing here knows about HTML. What is random has a fixed seed: the same embedding, the same page.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 
-from ccassg.evaluate.diagnostics import moments
+from ccassg.evaluate.diagnostics import Moments, moments
 from ccassg.graph import Array
 
 # Above this many nodes a t-SNE of all of them takes minutes; the others are then placed among landmarks.
@@ -20,12 +17,12 @@ N_LANDMARKS = 4_000
 N_ITERATIONS = 500
 
 
-def principal_components(embedding: Array, dim: int = 50) -> Array:
+def principal_components(embedding: Array, dim: int = 50, *, columns: Moments | None = None) -> Array:
     """Return the first principal components as float32 of shape (n, at most dim), the largest entry 1.
 
-    Each is turned to its heavier side, so that the picture does not flip by chance.
+    Each is turned to its heavier side, so that the picture does not flip by chance. ``columns`` are the moments, if known.
     """
-    mean, covariance, _ = moments(embedding)
+    mean, covariance, _ = moments(embedding) if columns is None else columns
     vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, : min(dim, *embedding.shape)]
     heaviest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.sign(vectors[heaviest, np.arange(vectors.shape[1])])
@@ -77,44 +74,3 @@ def clusters(reduced: Array, n_clusters: int) -> Array:
     found = method(n_clusters=k, n_init=3, random_state=0).fit_predict(reduced)
     by_size = np.argsort(-np.bincount(found, minlength=k), kind="stable")
     return np.argsort(by_size)[found]
-
-
-def run_warnings(
-    graph: Mapping[str, Any], history: Mapping[str, Sequence[float]], dim: int, *, joined: bool = False
-) -> list[str]:
-    """Say in plain sentences what about the graph or the training speaks against the embedding; none if nothing does.
-
-    The parts of a ``joined`` encoder describe the same features several times, so that its width ``dim`` may exceed
-    their number.
-    """
-    found: list[str] = []
-    nodes, isolated, features = (graph.get(key) for key in ("nodes", "isolated", "features"))
-    if nodes and isolated and isolated >= 0.1 * nodes:
-        found.append(
-            f"{_count(isolated, 'node')} of {nodes:,} ({isolated / nodes:.0%}) "
-            f"{'has' if isolated == 1 else 'have'} no edge: their embedding rests on their own features alone."
-        )
-    if features and features < dim and not joined:
-        found.append(
-            f"The graph has {_count(features, 'feature')}, fewer than the {dim} columns of the embedding: "
-            f"they can hardly all be independent. Try a width of at most {features}."
-        )
-    loss = np.asarray(history.get("loss", []), dtype=np.float64)
-    if loss.size and not np.isfinite(loss).all():
-        step = int(np.flatnonzero(~np.isfinite(loss))[0]) + 1
-        found.append(
-            f"The loss was not a finite number at step {step}: the training diverged. Lower the learning rate."
-        )
-    elif loss.size > 1:
-        few = max(1, loss.size // 10)  # single steps are noisy: every one has views of its own
-        first, last = float(loss[:few].mean()), float(loss[-few:].mean())
-        if last > first:
-            found.append(
-                f"The loss ended above its start ({first:.4g} to {last:.4g}): the training did not converge. "
-                f"Bring the features to one scale, or lower the learning rate."
-            )
-    return found
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -49,7 +49,7 @@ def write_report(
     model : fitted estimator, optional
         The page shows its training curves, its settings and why they are what they are.
     probe : ProbeResult, or its dict, optional
-        What `linear_probe` returned; a dict may hold that of ``solver="logistic"`` under "logistic", to be shown beside it.
+        What `linear_probe` returned; a dict may hold what else to show, such as ``raw_features``, their accuracies.
     title : str, optional
         By default the name of the dataset, else that of the file.
     node_ids, labels : array-like of shape (n,), optional

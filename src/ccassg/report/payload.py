@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ccassg.evaluate.diagnostics import correlation_matrix, diagnose
+from ccassg.evaluate.diagnostics import correlation, measures_of, moments
 from ccassg.evaluate.neighbours import likely_neighbours, nearest
+from ccassg.evaluate.verdict import verdict
 from ccassg.graph import Array
 from ccassg.io.encode import DROWNS
 from ccassg.report import derive
@@ -55,11 +56,18 @@ def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
     data = _sample(data, max_nodes)
     embedding = np.ascontiguousarray(data.embedding, dtype=np.float32)
     n, dim = embedding.shape
-    found = diagnose(embedding)
-    reduced = derive.principal_components(embedding)
-    joined = data.settings.get("encoder") == "canonical"
-    warnings = [str(note) for note in data.notes if DROWNS in str(note)] + found["warnings"]
-    warnings += derive.run_warnings(data.graph, data.history, dim, joined=joined)
+    columns = moments(embedding)
+    found = measures_of(embedding, columns)
+    reduced = derive.principal_components(embedding, columns=columns)
+    warnings = [str(note) for note in data.notes if DROWNS in str(note)]
+    warnings += verdict(
+        found,
+        graph=data.graph,
+        history=data.history,
+        settings=data.settings or None,
+        scaled=data.scaled,
+        probe=data.probe,
+    )
     notes = [note for note in data.notes if DROWNS not in str(note)]
     variance = found["spectrum"][:n]
     if n < n_all:
@@ -75,7 +83,7 @@ def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
         "colourings": _colourings(data, reduced),
         "neighbours": _neighbours(embedding, max_exact),
         "curves": _curves(data.history),
-        "correlation": _correlation(embedding)
+        "correlation": _correlation(correlation(columns))
         | {"meanAbsolute": found["off_diagonal_correlation"], "constant": found["n_constant_columns"]},
         "spectrum": {
             "variance": [value / (sum(variance) or 1.0) for value in variance],
@@ -196,10 +204,10 @@ def _neighbours(embedding: Array, max_exact: int) -> dict[str, Any]:
     }
 
 
-def _correlation(embedding: Array) -> dict[str, Any]:
+def _correlation(of_columns: Array) -> dict[str, Any]:
     """Return the correlations of evenly spaced columns, few enough for a cell to stay visible, in steps of 1/127."""
-    shown = _spaced(embedding.shape[1], MAX_COLUMNS)
-    matrix = correlation_matrix(embedding)[np.ix_(shown, shown)]
+    shown = _spaced(len(of_columns), MAX_COLUMNS)
+    matrix = of_columns[np.ix_(shown, shown)]
     return {"size": len(shown), "columns": shown.tolist(), "values": pack(np.round(matrix * 127).astype(np.int8))}
 
 

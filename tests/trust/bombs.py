@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.files import LIMITS
 from ccassg.io.graphs import read_graph
-from ccassg.run import page
+from ccassg.scoring import page
 
 # No machine is harmed by a bomb that goes off: beyond so much the system says no.
 MOST, SECONDS = 4 * 2**30, 60

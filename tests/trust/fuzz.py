@@ -29,7 +29,8 @@ from ccassg.io.folders import DECIDED, files_of
 from ccassg.io.labels import encode_labels, read_labelled, read_labels
 from ccassg.io.store import manifest_hash, open_store
 from ccassg.io.storewriter import write_store
-from ccassg.run import page, read_run, save_run
+from ccassg.run import read_run, save_run
+from ccassg.scoring import page
 from ccassg.training import checkpoint
 
 MEMORY, SECONDS = 2**30, 20

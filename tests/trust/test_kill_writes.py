@@ -9,7 +9,7 @@ import pytest
 from chores import SOAK, written
 
 from ccassg import CCASSG, open_store, read_embeddings
-from ccassg.run import page
+from ccassg.scoring import page
 
 
 def store(path):

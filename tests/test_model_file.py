@@ -43,7 +43,7 @@ def test_parameters_come_back_as_they_were(folder: Path) -> None:
 def test_nothing_in_it_is_a_pickle(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
     config = json.loads((folder / "config.json").read_text())
-    assert config["format"] == 5
+    assert config["format"] == 6
     assert config["method"] == "GRACE"
     assert config["features"] == {"n_features": 6, "names": None, "scaling": None, "edges": None}
     assert {"parameters", "state", "history", "fit_seconds", "versions", "weights_sha256"} < config.keys()
@@ -64,7 +64,7 @@ def test_earlier_formats_are_to_be_fitted_again(folder: Path, ours: Path) -> Non
     for model in (folder, ours):
         for earlier in (1, 2, 3, 4, 99, None, [4]):
             change(model, "format", to=earlier)
-            with pytest.raises(ValueError, match=r"has format .*, and this version reads 5; fit the model again"):
+            with pytest.raises(ValueError, match=r"has format .*, and this version reads 6; fit the model again"):
                 load(model)
 
 

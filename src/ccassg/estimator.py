@@ -236,17 +236,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         return chosen
 
     def _solve(self, graph: Graph) -> Canonical:
-        """Return the canonical encoder, and say what own features and neighbours were found to be worth."""
+        """Return the canonical encoder, and say what neighbours were found to be worth."""
         widths = canonical.widths_of(graph, None if choice.is_auto(self.embedding_dim) else int(self.embedding_dim))
         # The directions of all sets, and the rotation of the widest with what finds it.
         memory.require(4 * graph.n_features * sum(widths) + 24 * max(widths) ** 2, self._described(graph))
-        encoder, worth = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
+        encoder, correlation = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
         if graph.n_edges:
-            own, looking = worth.weights
-            found = f"neighbours correlate by {worth.neighbours:.2f} along the best direction, on edges held out"
-            self.reasons_.append(f"weight of neighbours = {looking:.2g}: {found}")
-            found = f"worth {worth.own:.2f} by copies with columns dropped, on nodes held out"
-            self.reasons_.append(f"weight of own features = {own:.2g}: {found}")
+            found = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
+            self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {found}")
         return encoder
 
     def transform(self, X: Any, *, features: Any = None, out: str | Path | None = None) -> npt.NDArray[np.float32]:

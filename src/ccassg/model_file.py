@@ -22,7 +22,7 @@ from ccassg.io.atomic import write_bytes_atomic
 from ccassg.io.files import open_regular
 from ccassg.provenance import versions
 
-FORMAT = 5
+FORMAT = 6
 
 Kind = Literal["embedder", "classifier"]
 # What the card says of a kind of system, and how to use it.

@@ -31,9 +31,9 @@ def test_principal_directions_are_those_of_a_full_decomposition():
 
 def test_constant_features_have_no_principal_direction():
     assert canonical.principal_directions(torch.ones(8, 3), 3, np.random.default_rng(0)).shape == (3, 0)
-    encoder, worth = canonical.fit(as_graph(sp.eye_array(8, k=1), np.ones((8, 3))), (3, 3, 3))
+    encoder, correlation = canonical.fit(as_graph(sp.eye_array(8, k=1), np.ones((8, 3))), (3, 3, 3))
     assert not encoder.directions.any()
-    assert worth == (0, 0)
+    assert correlation == 0
 
 
 def test_directions_solve_the_equation_of_the_neighbour_view(data):
@@ -63,32 +63,31 @@ def test_directions_solve_the_equation_of_the_neighbour_view(data):
 @pytest.mark.parametrize(("homophily", "least", "most"), [(1 / 3, 0, 0.03), (0.9, 0.2, 1)])
 def test_held_out_correlations_tell_noise_from_neighbours(homophily, least, most):
     graph = stochastic_block_graph(1200, 3, 8, homophily, 40, feature_noise=0.7, seed=1).graph
-    encoder, worth = canonical.fit(graph, (40, 40, 40))
-    assert least <= worth.neighbours <= most
-    assert (float(encoder.weights[1]) == 1) == (homophily == 0.9)
-    assert float(encoder.weights[1]) >= canonical.LEAST_WEIGHT
+    encoder, correlation = canonical.fit(graph, (40, 40, 40))
+    assert least <= correlation <= most
+    assert (float(encoder.weight) == 1) == (homophily == 0.9)
+    assert float(encoder.weight) >= canonical.LEAST_WEIGHT
 
 
-@pytest.mark.parametrize(("noise", "least", "most"), [(1.0, 0, 0.03), (0.97, 0.01, 0.12), (0.5, 0.5, 1)])
-def test_held_out_nodes_tell_what_own_features_are_worth(noise, least, most):
-    graph = stochastic_block_graph(1500, 3, 8, 0.9, 40, feature_noise=noise, seed=1).graph
-    assert least <= canonical.fit(graph, (40, 40, 40))[1].own <= most
+@pytest.mark.parametrize(("correlation", "weight"), [(0.5, 1), (0.1, 1), (0.0125, 0.5), (1e-6, 0.2), (0.0, 0.2)])
+def test_weights_by_hand(correlation, weight):
+    assert canonical.neighbour_weight(correlation) == pytest.approx(weight)
 
 
-@pytest.mark.parametrize(
-    ("own", "neighbours", "weights"),
-    [
-        (0.5, 0.5, (1, 1)),
-        (0.4, 0.5, (1, 1)),
-        (0.3, 0.5, (0.75**2, 1)),
-        (0.0, 0.5, (0.25, 1)),
-        (0.0, 0.0, (1, 0.2)),
-        (0.1, 0.0125, (1, 0.5)),
-        (0.1, 1e-6, (1, 0.2)),
-    ],
-)
-def test_weights_by_hand(own, neighbours, weights):
-    assert canonical.Worth(own, neighbours).weights == pytest.approx(weights)
+def test_own_directions_weigh_by_what_two_copies_share():
+    """A column that two others repeat survives the dropping of columns; one of noise does not."""
+    rng = np.random.default_rng(0)
+    told = rng.normal(size=(2000, 1))
+    x = torch.from_numpy(np.hstack([told, told, told, rng.normal(size=(2000, 3))]).astype(np.float32))
+    found = canonical._own(x, x, torch.eye(6))
+    rate = canonical.OWN_RATE
+    rho = rate / (1 - rate)
+    lengths = (
+        (x @ found).square().mean(0).sqrt()
+    )  # unit variance with dropped columns, times the square of the correlation
+    best = 9 / (9 + 3 * rho)
+    assert float(lengths[0]) == pytest.approx(best**2 * best**0.5, rel=0.05)
+    assert lengths[1:4].tolist() == pytest.approx([(1 / (1 + rho)) ** 2.5] * 3, rel=0.1)
 
 
 def test_parts_of_neighbours_carry_the_weight():
@@ -96,7 +95,7 @@ def test_parts_of_neighbours_carry_the_weight():
     encoder, _ = canonical.fit(graph, (30, 30, 30))
     z = embed(encoder, graph).reshape(600, 9, 30)
     lengths = z.norm(dim=2).mean(0)
-    weight = float(encoder.weights[1])
+    weight = float(encoder.weight)
     assert weight < 0.7
     assert lengths[:2].min() > 0.9  # own, and principal directions of no hop
     assert lengths[2:].max() <= weight
@@ -124,9 +123,9 @@ def test_the_order_of_nodes_does_not_matter(data):
     graph = data.graph
     order = np.random.default_rng(1).permutation(300)
     moved = graph.subgraph(order)
-    encoder, worth = canonical.fit(graph, SETS)
+    encoder, correlation = canonical.fit(graph, SETS)
     other, again = canonical.fit(moved, SETS)
-    assert worth == pytest.approx(again, abs=0.1)  # nodes and edges fall into other halves
+    assert correlation == pytest.approx(again, abs=0.1)  # nodes and edges fall into other halves
     z, shuffled = embed(encoder, graph).numpy()[order], embed(other, moved).numpy()
     assert np.corrcoef((z @ z.T).ravel(), (shuffled @ shuffled.T).ravel())[0, 1] > 0.98
 
@@ -150,7 +149,7 @@ def test_scale_of_all_features_does_not_matter(data):
 
 def test_a_large_graph_is_solved_on_a_sample(monkeypatch):
     data = stochastic_block_graph(3000, 3, 10, 0.9, 20, feature_noise=0.6, seed=0)
-    whole, worth = canonical.fit(data.graph, (20, 20, 20))
+    whole, correlation = canonical.fit(data.graph, (20, 20, 20))
     monkeypatch.setattr(canonical, "MAX_NODES", 1000)
     pairs = canonical._pairs(data.graph, np.random.default_rng(0))
     counts = np.bincount(pairs.first.numpy())
@@ -160,7 +159,7 @@ def test_a_large_graph_is_solved_on_a_sample(monkeypatch):
     drawn = zip(pairs.nodes[pairs.first].tolist(), pairs.nodes[pairs.second].tolist(), strict=True)
     assert edges.issuperset(drawn)
     sampled, found = canonical.fit(data.graph, (20, 20, 20))
-    assert found == pytest.approx(worth, abs=0.1)
+    assert found == pytest.approx(correlation, abs=0.1)
     z, approximate = embed(whole, data.graph).numpy(), embed(sampled, data.graph).numpy()
     assert np.corrcoef((z @ z.T).ravel(), (approximate @ approximate.T).ravel())[0, 1] > 0.95
 

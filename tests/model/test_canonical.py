@@ -20,7 +20,7 @@ def encoder():
     made.directions = torch.randn(F, sum(WIDTHS), generator=generator)
     made.shift = torch.randn(sum(WIDTHS), generator=generator)
     made.softening = torch.tensor([0.3, 0.2, 0.1, 0.4])
-    made.weights = torch.tensor([0.25, 0.5])
+    made.weight = torch.tensor(0.5)
     return made
 
 
@@ -54,9 +54,9 @@ def test_embedding_is_that_of_the_formula(encoder, graph):
         return z / np.sqrt((z**2).sum(1) + softening)[:, None]
 
     own, principal, neighbours = y[:, :4], y[:, 4:7], y[:, 7:]
-    expected = [part(own, 0.2) / 4, part(principal, 0.1) / 4, part(neighbours, 0.4) / 8]
-    for power, weight in ((a, 0.25**0.5 / 2), (a @ a @ a, 0.25**0.125 / 2)):
-        expected += [part(power @ principal, 0.1) * weight, part(power @ neighbours, 0.4) * weight]
+    expected = [part(own, 0.2), part(principal, 0.1), part(neighbours, 0.4) / 2]
+    for power, fading in ((a, 1 / 2), (a @ a @ a, 1 / 8)):
+        expected += [part(power @ principal, 0.1 * fading) / 2, part(power @ neighbours, 0.4 * fading) / 2]
     z = encoder(sparse.from_scipy(graph.features), augment.normalized(graph))
     assert encoder.dims == (F, z.shape[1]) == (F, 4 + 3 * 5)
     np.testing.assert_allclose(z.numpy(), np.hstack(expected), atol=1e-5)

@@ -2,19 +2,15 @@
 
 1. The features' 512 principal directions; all that follows happens in the space that they span.
 2. Own directions: the second view is the node itself. Along w the two views correlate by lambda, so directions of noise have a
-   low one; each is multiplied by lambda^2. Half of the nodes find directions and the other half measure, and the other way round:
-   how far the strongest lambda lies above that of columns that know nothing of each other tells what own features are worth.
+   low one; each is multiplied by lambda^2.
 3. Directions of the neighbour view: the second view is a random neighbour. Each is multiplied by its correlation on edges that
    had no part in finding it: half of the edges find, the other half measure, and the other way round.
 4. The strongest of these correlations tells what neighbours are worth: from 0.1 on, parts that look at them weigh as much as the
    node's own; below, less, down to a fifth where neighbours are nothing but noise.
-5. Where own features are worth less than four fifths of that, parts of the node alone weigh less, down to a quarter; those of one
-   hop by the square root of it, and so on.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,8 +30,6 @@ WIDTH = 128
 OWN_RATE, NEIGHBOUR_RATE = 0.8, 0.5
 # The correlation from which neighbours weigh as much as the node itself, and the least that they weigh.
 FULL_WEIGHT_FROM, LEAST_WEIGHT = 0.1, 0.2
-# The share of the neighbours' worth from which the node alone weighs fully, and the least that it weighs.
-FULL_OWN_FROM, LEAST_OWN_WEIGHT = 0.8, 0.25
 # The first directions, whose correlations are evidence; and the neighbouring directions that correlations are averaged over.
 N_LEADING, WINDOW = 4, 9
 # Moments of more nodes than this are those of so many random ones, each with a few of its neighbours.
@@ -43,25 +37,11 @@ MAX_NODES, MAX_NEIGHBOURS = 131_072, 4
 LEAST_CORRELATION = 1e-3
 
 
-class Worth(NamedTuple):
-    """What own features and neighbours were found to be worth, from 0 to 1; see the top of this file."""
-
-    own: float
-    neighbours: float
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        """What multiplies the parts of the node alone, and those that look at neighbours."""
-        looking = min(1.0, max(LEAST_WEIGHT, (self.neighbours / FULL_WEIGHT_FROM) ** (1 / 3)))
-        share = self.own / (FULL_OWN_FROM * self.neighbours) if self.neighbours else 1.0
-        return min(1.0, max(LEAST_OWN_WEIGHT, share**2)), looking
-
-
 @torch.no_grad()
 def fit(
     graph: Graph, widths: Sequence[int], *, seed: int = 0, device: torch.device | str = "cpu"
-) -> tuple[Canonical, Worth]:
-    """Return the encoder with sets of these widths (`widths_of`), and what decided about its weights.
+) -> tuple[Canonical, float]:
+    """Return the encoder with sets of these widths (`widths_of`), and how far neighbours correlate, which decided what they weigh.
 
     Nothing but the graph's features and edges is read; of more than ``MAX_NODES`` nodes, only the rows of a sample.
     """
@@ -74,14 +54,12 @@ def fit(
         x = x.to_dense()
     space = principal_directions(x, SPACE, rng)
     y = _multiply(x, space)
-    own, own_worth = _own(y, x, space, rng)
-    sets, worth = [own, space], Worth(own_worth, 0.0)
+    sets, correlation = [_own(y, x, space), space], 0.0
     if graph.n_edges:
         found, correlation = _neighbour(pairs, y, x, space)
         sets.append(found)
-        worth = Worth(own_worth, correlation)
     sets = [_turned(directions, width, rng) for directions, width in zip(sets, widths, strict=False)]
-    return _assembled(encoder, x, sets, worth), worth
+    return _assembled(encoder, x, sets, correlation), correlation
 
 
 def widths_of(graph: Graph, embedding_dim: int | None = None) -> tuple[int, int, int]:
@@ -97,6 +75,11 @@ def widths_of(graph: Graph, embedding_dim: int | None = None) -> tuple[int, int,
         return embedding_dim - 2 * (embedding_dim // 3), 2 * (embedding_dim // 3), 0
     unit = embedding_dim // (1 + 3 * len(HOPS))
     return embedding_dim - 3 * len(HOPS) * unit, 2 * unit, unit
+
+
+def neighbour_weight(correlation: float) -> float:
+    """Return what multiplies the parts that look at neighbours, which correlate so far."""
+    return min(1.0, max(LEAST_WEIGHT, (correlation / FULL_WEIGHT_FROM) ** (1 / 3)))
 
 
 @dataclass(frozen=True)
@@ -175,15 +158,12 @@ def _prepared(features: Tensor | CSR, device: torch.device | str) -> Canonical:
     return encoder
 
 
-def _own(y: Tensor, x: Tensor | CSR, space: Tensor, rng: np.random.Generator) -> tuple[Tensor, float]:
-    """Return the directions of the own view, each by its correlation squared, and what own features are worth."""
-    half = torch.from_numpy(rng.random(len(y)) < 0.5).float().to(y.device)
-    moments = [_own_moments(y, x, space, weights) for weights in (torch.ones_like(half), half, 1 - half)]
-    correlations, inner = _solve(*moments[0])
-    strongest = float(_held_out(moments[1:])[:N_LEADING].max()) if 0 < half.sum() < len(half) and len(space.T) else 0.0
-    # Along any direction of columns that know nothing of each other, two copies of a node correlate by what is kept of them.
-    worth = max(0.0, (strongest - (1 - OWN_RATE)) / OWN_RATE)
-    return space @ (inner * correlations.clamp(min=0).square()).float(), worth
+def _own(y: Tensor, x: Tensor | CSR, space: Tensor) -> Tensor:
+    """Return the directions of the own view, each multiplied by its correlation squared."""
+    weights = torch.ones(len(y), device=y.device)
+    covariance = _within(y - y.mean(0), weights)
+    correlations, inner = _solve(covariance, covariance + _noise(space, _column_variances(x, weights), OWN_RATE))
+    return space @ (inner * correlations.clamp(min=0).square()).float()
 
 
 def _neighbour(pairs: Pairs, y: Tensor, x: Tensor | CSR, space: Tensor) -> tuple[Tensor, float]:
@@ -203,13 +183,6 @@ def _held_out(halves: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
         w = _solve(a, b)[1]
         found.append((w * (other_a @ w)).sum(0) / (w * (other_b @ w)).sum(0))
     return torch.stack(found).mean(0)
-
-
-def _own_moments(y: Tensor, x: Tensor | CSR, space: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Return both sides of the eigenproblem of the own view, over nodes with the given weights (n,)."""
-    centred = y - (weights @ y) / weights.sum().clamp(min=1)
-    covariance = _within(centred, weights)
-    return covariance, covariance + _noise(space, _column_variances(x, weights), OWN_RATE)
 
 
 def _moments(p: CSR, y: Tensor, x: Tensor | CSR, space: Tensor) -> tuple[Tensor, Tensor]:
@@ -265,7 +238,7 @@ def _turned(directions: Tensor, width: int, rng: np.random.Generator) -> Tensor:
     return first @ torch.from_numpy(np.linalg.qr(draws)[0].astype(np.float32)).to(first.device)
 
 
-def _assembled(encoder: Canonical, x: Tensor | CSR, sets: list[Tensor], worth: Worth) -> Canonical:
+def _assembled(encoder: Canonical, x: Tensor | CSR, sets: list[Tensor], correlation: float) -> Canonical:
     """Put the sets of directions into the encoder, centre them and measure their sizes."""
     has_edges = len(sets) == 3
     widths = [directions.shape[1] for directions in sets] + [0] * (not has_edges)
@@ -277,7 +250,7 @@ def _assembled(encoder: Canonical, x: Tensor | CSR, sets: list[Tensor], worth: W
     sizes = [float(part.square().mean()) if part.numel() else 1.0 for part in (y - made.shift).split(widths, dim=1)]
     made.softening[0] = encoder.softening[0]
     made.softening[1:] = torch.tensor(sizes).clamp(min=tiny)
-    made.weights = torch.tensor(worth.weights, device=made.weights.device)
+    made.weight.fill_(neighbour_weight(correlation))
     return made.eval()
 
 

@@ -9,7 +9,7 @@ from ccassg.model.canonical import HOPS
 
 AUTO = "auto"
 # Raised when the same graph gets other settings, or they another meaning: recorded runs of the defaults name it.
-VERSION = 4
+VERSION = 5
 MAX_DIM = 512
 # What a width given by hand must leave a set of canonical directions.
 MIN_SET_DIM = 8

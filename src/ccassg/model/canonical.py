@@ -20,6 +20,8 @@ from ccassg.graph.sparse import CSR
 
 # How far the parts that are averaged look.
 HOPS = (0, 1, 3, 8)
+# What a hop leaves of the softening: averages of noise are shorter than the noise.
+FADING = 0.5
 
 
 class Canonical(nn.Module):
@@ -27,8 +29,7 @@ class Canonical(nn.Module):
 
     There are three sets of directions of the features: those of the node itself as the second view (``own``), the principal ones
     and those of the neighbour view. The first is used as it is, the others are also averaged over 1, 3 and 8 hops, A^k X W.
-    Of the two ``weights`` the first multiplies what describes the node alone (its square root what looks one hop far, and so on),
-    the second what looks at neighbours.
+    ``weight`` multiplies the parts that look at neighbours.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class Canonical(nn.Module):
     directions: Tensor
     shift: Tensor
     softening: Tensor
-    weights: Tensor
+    weight: Tensor
 
     def __init__(self, n_features: int, widths: Sequence[int], hops: Sequence[int] = HOPS) -> None:
         super().__init__()
@@ -54,7 +55,7 @@ class Canonical(nn.Module):
         self.register_buffer("shift", torch.zeros(total))  # what centres the columns of X W
         # Of the features' rows, and of each set's; see `unit_rows`. In float64, where the square of any float32 is finite.
         self.register_buffer("softening", torch.ones(4, dtype=torch.float64))
-        self.register_buffer("weights", torch.ones(2))
+        self.register_buffer("weight", torch.ones(()))
 
     @property
     def dims(self) -> tuple[int, int]:
@@ -96,7 +97,7 @@ class Canonical(nn.Module):
 
     def own(self, described: Tensor) -> Tensor:
         """Return the part of the own view, of what `describe` gives."""
-        return unit_rows(described[:, : self.widths[0]], float(self.softening[1])) * self.weights[0]
+        return unit_rows(described[:, : self.widths[0]], float(self.softening[1]))
 
     def moving(self, described: Tensor) -> Tensor:
         """Return the columns that are averaged over hops, of what `describe` gives."""
@@ -104,10 +105,10 @@ class Canonical(nn.Module):
 
     def averaged(self, moving: Tensor, hop: int) -> Tensor:
         """Return the parts of the two other sets after so many hops."""
-        own, looking = self.weights[0] ** (0.5**hop), self.weights[1]
-        weights = (own * looking if hop else own, own * looking)
-        parts = zip(moving.split(self.widths[1:], dim=1), self.softening[2:].tolist(), weights, strict=True)
-        return torch.cat([unit_rows(part, softening) * weight for part, softening, weight in parts], 1)
+        principal, neighbours = moving.split(self.widths[1:], dim=1)
+        softening = self.softening[2:] * FADING**hop
+        averaged = unit_rows(principal, float(softening[0])) * (self.weight if hop else 1.0)
+        return torch.cat([averaged, unit_rows(neighbours, float(softening[1])) * self.weight], 1)
 
 
 def unit_rows(rows: Tensor, softening: float) -> Tensor:

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt
 
-.PHONY: demo test lint docs soak mutate clean help
+.PHONY: demo test lint docs dist soak mutate clean help
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/ccassg demo
@@ -20,6 +20,9 @@ lint: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+dist: $(VENV)/.installed-dev
+	@$(BIN)/python -m build --no-isolation
 
 soak: $(VENV)/.installed-dev
 	@echo "Running the trust harnesses in full; about half an hour of one core ..."
@@ -37,6 +40,7 @@ help:
 	@echo "make test   the whole test suite"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   the documentation site, in site/"
+	@echo "make dist   the source archive and the wheel, in dist/"
 	@echo "make soak   the long form of the trust harnesses"
 	@echo "make mutate small random changes to the core: which does no test notice? (MINUTES=15 SEED=0)"
 	@echo "make clean  remove the virtual environment and build products"

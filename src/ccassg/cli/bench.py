@@ -6,12 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from ccassg.cli.app import app, check_json, say, write_json
-from ccassg.datasets import DATASETS
 
 
 @app.command()
 def bench(
-    datasets: Annotated[str, typer.Option(help="Names separated by commas.")] = ",".join(DATASETS),
+    datasets: Annotated[str, typer.Option(help="Names separated by commas; or all.")] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Cora only, few rounds, small growth series.")] = False,
     rounds: Annotated[int, typer.Option(min=1, help="Steps that each contestant takes in turn.")] = 7,
     threads: Annotated[int, typer.Option(min=1, help="Of each contestant.")] = 2,
@@ -36,6 +35,7 @@ def bench(
     from ccassg.bench.compare import GROWTH, compare, growth
     from ccassg.bench.page import read_figures, updated, write_page
     from ccassg.bench.probes import compare_probes
+    from ccassg.datasets import DATASETS
 
     if draw_only:
         if json_file is None or docs is None:
@@ -47,7 +47,8 @@ def bench(
         raise ValueError("--update needs the file to keep: --json FILE")
     kept = read_figures(json_file) if update and json_file is not None else None
     check_json(json_file)
-    names = ["cora"] if quick else [name.strip() for name in datasets.split(",")]
+    given = DATASETS if datasets == "all" else [name.strip() for name in datasets.split(",")]
+    names = ["cora"] if quick else given
     for name in names:
         if name not in DATASETS:
             raise ValueError(f"there is no dataset {name!r}; there are {', '.join(DATASETS)}")

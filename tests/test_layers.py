@@ -16,6 +16,7 @@ LAYERS = {
     "graph": 0,
     "memory": 0,
     "provenance": 0,
+    "waiting": 0,
     "worker": 0,
     "datasets": 1,
     "io": 1,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from ccassg import waiting
 from ccassg.graph import Graph
 from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Terms
@@ -42,6 +43,7 @@ def train(
     run, training continues from there, on however many processes; of several only the first reads and writes it. The history
     is of all steps, including those before a resume.
     """
+    waiting.warn_if_late()
     ranks = distributed.active()
     if ranks is not None:
         # Without a given seed every process has drawn its own.

@@ -16,8 +16,6 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import IO, Any, Self
 
 
@@ -32,15 +30,18 @@ class Worker:
     types. ``threads`` are those of the numerical libraries, by default as in this process; ``environment`` goes before this one's.
     """
 
-    def __init__(
-        self, module: str, *, threads: int | None = None, environment: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, module: str, *, threads: int | None = None, environment: dict[str, str] | None = None) -> None:
         limits = {} if threads is None else {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         command = [sys.executable, "-m", "ccassg.worker", module]
         pipe = subprocess.PIPE
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by `__exit__`
         self._process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=self._errors, text=True, env=os.environ | limits | environment
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=self._errors,
+            text=True,
+            env=os.environ | limits | (environment or {}),
         )
 
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,11 @@ def draw(found: Found, plan: Plan, _: Path) -> Drawn | None:
         both = pairs.paired(found.get((dataset, "exact"), []), found.get((dataset, "fast"), []))
         if both:
             counts.append(len(both))
-            row = {"dataset": TITLES[dataset], "nodes in the loss": FAST[dataset]["loss_nodes"]}
+            row = {
+                "dataset": TITLES[dataset],
+                "nodes in the loss": FAST[dataset]["loss_nodes"],
+                "steps": (PRESETS[dataset] | FAST[dataset])["n_steps"],
+            }
             rows.append(row | pairs.columns(both, "exact", "fast"))
     return Drawn({"": rows}, notes=f"{count_note(counts)} {pairs.NOTE}") if rows else None
 

@@ -17,7 +17,10 @@ def serve(orders):
         print("libraries may print")
         if order["do"] == "die":
             os._exit(3)
-        yield {"did": order["do"], "number": 1 / order["number"]}
+        if order["do"] == "show":
+            yield {"environment": os.environ.get(order["name"])}
+        else:
+            yield {"did": order["do"], "number": 1 / order["number"]}
 """
 
 
@@ -32,6 +35,13 @@ def test_one_answer_per_order(servant):
     with Worker(servant, threads=1) as worker:
         assert worker.ask({"do": "this", "number": 2}) == {"did": "this", "number": 0.5}
         assert worker.ask({"do": "that", "number": 4}) == {"did": "that", "number": 0.25}
+
+
+def test_its_environment_is_this_ones_but_for_what_is_given(servant, monkeypatch):
+    monkeypatch.setenv("GOMP_SPINCOUNT", "5")
+    for given, expected in (({}, "5"), ({"GOMP_SPINCOUNT": "7"}, "7")):
+        with Worker(servant, environment=given) as worker:
+            assert worker.ask({"do": "show", "name": "GOMP_SPINCOUNT"}) == {"environment": expected}
 
 
 def test_work_that_fails_or_answers_no_json_is_told(servant):

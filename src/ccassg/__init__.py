@@ -7,6 +7,8 @@ This is the whole public door. Documented besides it are `ccassg.systems`, the s
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ccassg import waiting
+
 if TYPE_CHECKING:
     from ccassg.datasets import load_dataset
     from ccassg.estimator import CCASSG
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ccassg.node_embedder import NodeEmbedder
     from ccassg.report import write_report
 
+waiting.set_policy()  # before PyTorch is loaded
 __version__ = "0.1.0"
 __all__ = [
     "CCASSG",

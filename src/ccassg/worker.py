@@ -27,16 +27,21 @@ class Worker:
     """The caller's side: a process that answers one order after the other.
 
     ``serve`` of the module is a generator function from an iterator of orders to answers, one per order, both dicts in JSON's
-    types. ``threads`` are those of the numerical libraries, by default as in this process.
+    types. ``threads`` are those of the numerical libraries, by default as in this process; ``environment`` goes before this one's.
     """
 
-    def __init__(self, module: str, *, threads: int | None = None) -> None:
+    def __init__(self, module: str, *, threads: int | None = None, environment: dict[str, str] | None = None) -> None:
         limits = {} if threads is None else {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         command = [sys.executable, "-m", "ccassg.worker", module]
         pipe = subprocess.PIPE
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by `__exit__`
         self._process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=self._errors, text=True, env=os.environ | limits
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=self._errors,
+            text=True,
+            env=os.environ | limits | (environment or {}),
         )
 
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:

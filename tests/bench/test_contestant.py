@@ -8,7 +8,7 @@ import torch
 from ccassg.bench.contestant import contestant, load_job, serve
 from ccassg.estimator import CCASSG
 from ccassg.model.algorithm import Algorithm1
-from ccassg.model.presets import PRESETS
+from ccassg.model.presets import FAST, PRESETS
 from ccassg.worker import Worker
 
 SMALL = {"nodes": 200, "threads": 1, "device": "cpu"}
@@ -42,7 +42,7 @@ def test_a_job_on_a_dataset_has_its_preset():
     assert (graph.n_nodes, graph.n_features) == (2708, 1433)
     assert settings == PRESETS["cora"]
     assert load_job({"kind": "textbook", "dataset": "cora"})[1] == PRESETS["cora"]
-    assert load_job({"kind": "fast", "dataset": "cora"})[1] == PRESETS["cora"] | {"loss_nodes": 1024}
+    assert load_job({"kind": "fast", "dataset": "cora"})[1] == PRESETS["cora"] | FAST["cora"]
 
 
 def test_a_job_of_so_many_nodes_is_a_random_graph():

@@ -38,7 +38,7 @@ def figures():
 @pytest.fixture
 def document(tmp_path):
     path = tmp_path / "speed.md"
-    names = ("bench", "bench-growth")
+    names = ("bench", "bench-busy", "bench-accuracy", "bench-growth")
     path.write_text("\n".join(f"<!-- begin: {name} -->\nold\n<!-- end: {name} -->" for name in names))
     return path
 
@@ -56,10 +56,26 @@ def test_blocks_hold_the_figures(figures, document):
     assert (document.parent / "figures" / "speed.svg").stat().st_size > 5000
 
 
-def test_growth_may_be_missing(figures, document):
+def test_a_busy_machine_and_whole_fits_have_tables(figures, document):
+    (row,) = figures["datasets"]
+    for kind, busy in (("textbook", 1.5), ("exact", 0.2), ("fast", 0.1)):
+        row[kind] |= {"busy_step_seconds": busy, "busy_ratio": busy / row[kind]["step_seconds"]}
+        row[kind] |= {"n_steps": 50, "fit_seconds": 10 * busy}
+    reached = {"mean": 81.234, "error": 0.1, "n_seeds": 20}
+    for kind in ("exact", "fast"):
+        row[kind] |= {"val": reached, "test": reached}
+    write_page(figures, document)
+    lines = [line for line in document.read_text().splitlines() if line.startswith("| Cora")]
+    _, busy, whole = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    assert busy == ["Cora", "300", "1500", "5.0", "100", "200", "2.0", "50", "100", "2.0"]
+    assert whole == ["Cora", "50", "15.0", "50", "2.0", "50", "1.0", *["81.23 ± 0.10"] * 4]
+    assert "over 20 seeds" in document.read_text()
+
+
+def test_what_was_not_measured_may_be_missing(figures, document):
     del figures["growth"]
     write_page(figures, document)
-    assert "Not recorded." in document.read_text()
+    assert document.read_text().count("Not recorded.") == 3
 
 
 def test_a_document_without_the_markers_is_refused(figures, tmp_path):

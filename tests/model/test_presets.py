@@ -49,6 +49,9 @@ def test_presets_are_arguments_of_the_estimator(presets):
         assert settings.keys() <= known, name
 
 
-def test_the_fast_variant_takes_the_loss_on_some_nodes():
+def test_the_fast_variant_takes_the_loss_on_some_nodes_and_never_more_steps():
     expected = dict.fromkeys(TABLE, 1024) | {"cs": 4096, "physics": 4096}
-    assert {name: {"loss_nodes": n} for name, n in expected.items()} == FAST
+    assert {name: settings["loss_nodes"] for name, settings in FAST.items()} == expected
+    for name, settings in FAST.items():
+        assert settings.keys() <= {"loss_nodes", "n_steps", "learning_rate"}
+        assert settings.get("n_steps", 0) <= PRESETS[name]["n_steps"]

@@ -1,17 +1,20 @@
 """Batches see the whole graph's views; running means stand in for the whole graph's moments."""
 
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 
 from ccassg import CCASSG, as_graph
-from ccassg.graph import draws
+from ccassg.graph import draws, sparse
+from ccassg.graph.sparse import CSR
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model.encoder import gcn, mlp
 from ccassg.model.loss import Objective
-from ccassg.training.batches import BatchViews, RunningMoments, batch_of, memory_for
+from ccassg.training.batches import BatchViews, RunningMoments, batch_of, drawn_ahead, memory_for
 from ccassg.training.loop import train
 from ccassg.training.settings import Settings
 from ccassg.training.step import ExactStep
@@ -90,6 +93,86 @@ def test_a_batch_of_pairs_is_the_whole_graphs_loss_on_its_nodes(kind, dims, monk
         torch.testing.assert_close(got.loss, expected.loss, rtol=1e-5, atol=1e-5)
         for p, q in zip(batch.parameters(), whole.parameters(), strict=True):
             torch.testing.assert_close(p.grad, q.grad, rtol=1e-3, atol=1e-5)
+
+
+def slow_aggregation(views, nodes, step, v):
+    """One layer's aggregation from all its edges at once, operation by operation: what `BatchViews` must draw in its blocks."""
+    chosen, graph = views.settings, views.graph
+
+    def numbers(receivers, senders):
+        keys = draws.edge_keys(receivers, senders, graph.n_nodes, chosen.drop_both_directions)
+        return draws.draw(keys, seed=chosen.seed, step=step, view=v, purpose=draws.EDGES)
+
+    def sums(rows, kept):
+        return torch.zeros(rows.shape[0]).index_add_(0, sparse.row_ids(rows)[kept], rows.values[kept])
+
+    rate = chosen.edge_drop_rate[v]
+    rows = sparse.select_rows(views.received, nodes)
+    owner, senders = sparse.row_ids(rows), rows.indices.long()
+    drawn = numbers(nodes[owner], senders)
+    kept = drawn >= draws.threshold(rate)
+    strength, scale = sums(rows, kept), torch.ones(len(nodes))
+    if chosen.max_neighbors:
+        counts = torch.bincount(owner[kept], minlength=len(nodes)).double()
+        share = (chosen.max_neighbors / counts).clamp_(max=1) * (1 - rate)
+        bar = (2.0**63 - share * 2.0**64).clamp_(-(2.0**63), 2.0**63 - 1024).long()
+        kept = kept & ((drawn >= bar[owner]) | (counts <= chosen.max_neighbors)[owner])
+        sampled = sums(rows, kept)
+        scale = torch.where(sampled > 0, strength / sampled, scale)
+    thin = sparse.select_entries(rows, kept)
+    columns, place = torch.cat([nodes, senders[kept]]).unique(return_inverse=True)
+    values = thin.values * scale[owner[kept]]
+    a = sparse.add_self_loops(CSR(thin.indptr, place[len(nodes) :], values, (len(nodes), len(columns))))
+    loops = a.indptr[1:] - 1
+    a.indices[loops] = place[: len(nodes)]
+    if views.expects_degrees:
+        counts = views.sent.indptr[columns + 1] - views.sent.indptr[columns]
+        sent = ((1 - rate) * counts.float() + 1)[a.indices] + rate
+        sent[loops] -= rate
+    else:
+        whose = sparse.select_rows(views.sent, columns)
+        kept = numbers(whose.indices.long(), columns[sparse.row_ids(whose)]) >= draws.threshold(rate)
+        sent = (sums(whose, kept) + 1)[a.indices]
+    return a.with_values(sparse.scale_by_degrees(a.values, (strength + 1)[sparse.row_ids(a)], sent)), columns
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("max_neighbors", [0, 3])
+@pytest.mark.parametrize("edges_at_once", [1, 50, 2**15])
+def test_blocks_draw_what_all_edges_at_once_draw(kind, max_neighbors, edges_at_once):
+    chosen = settings(max_neighbors=max_neighbors)
+    views = BatchViews(GRAPHS[kind], gcn((F, 8)), chosen, edges_at_once=edges_at_once)
+    for step, v in ((0, 0), (3, 1)):
+        nodes = batch_of(N, 40, seed=0, step=step)
+        a, columns = views._aggregation(nodes, step, v)
+        expected, expected_columns = slow_aggregation(views, nodes, step, v)
+        assert torch.equal(columns, expected_columns)
+        assert a.shape == expected.shape
+        for mine, theirs in ((a.indptr, expected.indptr), (a.indices, expected.indices), (a.values, expected.values)):
+            assert torch.equal(mine, theirs.to(mine.dtype))
+
+
+def test_views_are_drawn_one_step_ahead_in_a_second_thread():
+    asked = []
+
+    def views(step):
+        asked.append((step, threading.current_thread() is threading.main_thread()))
+        return step
+
+    drawn = drawn_ahead(views, range(3, 6))
+    assert next(drawn) == 3
+    assert list(drawn) == [4, 5]
+    assert asked == [(3, False), (4, False), (5, False)]
+
+
+def test_training_with_a_second_thread_gives_the_same_bits(monkeypatch):
+    trained = []
+    for threads in (1, 2):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        encoder = gcn((F, 16, 8))
+        trained.append((train(encoder, GRAPHS["dense"], settings())["loss"], list(encoder.parameters())))
+    assert trained[0][0] == trained[1][0]
+    assert all(torch.equal(p, q) for p, q in zip(trained[0][1], trained[1][1], strict=True))
 
 
 def test_shards_divide_a_batch():

@@ -14,7 +14,8 @@ from ccassg.report.tables import to_markdown
 
 def write_page(result: dict[str, Any], document: Path) -> None:
     """Renew the blocks of a Markdown file that show these figures, and the picture ``figures/speed`` beside it."""
-    write_blocks(document, {"bench": _steps(result), "bench-growth": _growth(result)})
+    blocks = {"bench": _steps, "bench-busy": _busy, "bench-accuracy": _accuracy, "bench-growth": _growth}
+    write_blocks(document, {name: table(result) for name, table in blocks.items()})
     draw(result, document.parent / "figures" / "speed")
 
 
@@ -106,6 +107,40 @@ def _steps(result: dict[str, Any]) -> str:
             f"{probes['textbook_probes']:.1f} runs of the textbook's loop."
         )
     return "\n\n".join([*parts, origin(result)]) + "\n"
+
+
+def _busy(result: dict[str, Any]) -> str:
+    """How much longer a step takes beside another process."""
+    rows = []
+    for row in result["datasets"]:
+        if "busy_ratio" in row["exact"]:
+            cells = {"dataset": TITLES[row["dataset"]]}
+            for kind in ("textbook", "exact", "fast"):
+                cells[f"{kind}: idle, ms"] = f"{1e3 * row[kind]['step_seconds']:.0f}"
+                cells[f"{kind}: busy, ms"] = f"{1e3 * row[kind]['busy_step_seconds']:.0f}"
+                cells[f"{kind}: times longer"] = f"{row[kind]['busy_ratio']:.1f}"
+            rows.append(cells)
+    return "\n\n".join([to_markdown(rows).rstrip(), origin(result)]) + "\n" if rows else "Not recorded.\n"
+
+
+def _accuracy(result: dict[str, Any]) -> str:
+    """Whole fits, and the accuracy that they reach."""
+    rows = []
+    for row in result["datasets"]:
+        if "val" in row["exact"]:
+            cells = {"dataset": TITLES[row["dataset"]]}
+            for kind in ("textbook", "exact", "fast"):
+                cells[f"{kind}: steps"] = str(row[kind]["n_steps"])
+                cells[f"{kind}: s"] = f"{row[kind]['fit_seconds']:.1f}"
+            for part, title in (("val", "validation"), ("test", "test")):
+                for kind in ("exact", "fast"):
+                    cells[f"{title}, {kind}"] = f"{row[kind][part]['mean']:.2f} ± {row[kind][part]['error']:.2f}"
+            rows.append(cells)
+    if not rows:
+        return "Not recorded.\n"
+    counts = sorted({row["fast"]["val"]["n_seeds"] for row in result["datasets"] if "val" in row["fast"]})
+    text = f"Accuracy in percent, mean and standard error over {' or '.join(map(str, counts))} seeds."
+    return "\n\n".join([to_markdown(rows).rstrip(), text, origin(result)]) + "\n"
 
 
 def _growth(result: dict[str, Any]) -> str:

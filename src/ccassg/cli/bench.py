@@ -6,16 +6,25 @@ from typing import Annotated, Any
 import typer
 
 from ccassg.cli.app import app, check_json, say, write_json
-from ccassg.datasets import DATASETS
 
 
 @app.command()
 def bench(
-    datasets: Annotated[str, typer.Option(help="Names separated by commas.")] = ",".join(DATASETS),
+    datasets: Annotated[str, typer.Option(help="Names separated by commas; or all.")] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Cora only, few rounds, small growth series.")] = False,
     rounds: Annotated[int, typer.Option(min=1, help="Steps that each contestant takes in turn.")] = 7,
     threads: Annotated[int, typer.Option(min=1, help="Of each contestant.")] = 2,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    busy: Annotated[
+        int, typer.Option(min=0, help="Then time the same steps with so many cores taken by another process.")
+    ] = 0,
+    to_accuracy: Annotated[
+        bool, typer.Option("--to-accuracy", help="Beside whole fits, show the accuracy that they reach.")
+    ] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="Of --to-accuracy.")] = 20,
+    results: Annotated[
+        Path, typer.Option(help="Folder of recorded runs, for --to-accuracy; what is missing is run.")
+    ] = Path("results"),
     no_growth: Annotated[bool, typer.Option("--no-growth", help="Leave the growth series out.")] = False,
     docs: Annotated[Path | None, typer.Option(help="Document whose generated tables and picture to renew.")] = None,
     update: Annotated[
@@ -33,9 +42,12 @@ def bench(
     Example: ccassg bench --datasets cora,photo --json bench.json
     """
     from ccassg import provenance
+    from ccassg.bench.accuracy import add_accuracies, describe_accuracy
     from ccassg.bench.compare import GROWTH, compare, growth
     from ccassg.bench.page import read_figures, updated, write_page
     from ccassg.bench.probes import compare_probes
+    from ccassg.datasets import DATASETS
+    from ccassg.experiments.records import Records
 
     if draw_only:
         if json_file is None or docs is None:
@@ -47,13 +59,18 @@ def bench(
         raise ValueError("--update needs the file to keep: --json FILE")
     kept = read_figures(json_file) if update and json_file is not None else None
     check_json(json_file)
-    names = ["cora"] if quick else [name.strip() for name in datasets.split(",")]
+    given = DATASETS if datasets == "all" else [name.strip() for name in datasets.split(",")]
+    names = ["cora"] if quick else given
     for name in names:
         if name not in DATASETS:
             raise ValueError(f"there is no dataset {name!r}; there are {', '.join(DATASETS)}")
     result: dict[str, Any] = {
-        "datasets": compare(names, rounds=3 if quick else rounds, threads=threads, device=device, say=say)
+        "datasets": compare(names, rounds=3 if quick else rounds, threads=threads, device=device, say=say, busy=busy)
     }
+    if to_accuracy:
+        add_accuracies(result["datasets"], Records(results), n_seeds=seeds, on_run=say)
+        for row in result["datasets"]:
+            say(describe_accuracy(row))
     if not no_growth:
         say("growth with the number of nodes (synthetic, mean degree 10, 128 features, width 128):")
         sizes = GROWTH[:2] if quick else GROWTH

@@ -11,9 +11,6 @@ from rich.progress import DownloadColumn, TaskID
 from ccassg.cli.app import DataDir, JsonFile, app, say, write_json
 from ccassg.cli.names import datasets_beginning
 from ccassg.cli.progress import make_bar
-from ccassg.datasets import CARDS, DATASETS
-from ccassg.datasets.cards import FILES
-from ccassg.datasets.load import embedded_file, find_folder, search_path
 
 datasets_app = typer.Typer(
     invoke_without_command=True,
@@ -28,6 +25,8 @@ def list_datasets(context: typer.Context, data_dir: DataDir = None, json_file: J
 
     Example: ccassg datasets --json datasets.json
     """
+    from ccassg.datasets import DATASETS
+
     if context.invoked_subcommand is not None:
         return
     rows = [_describe(name, data_dir) for name in DATASETS]
@@ -40,7 +39,7 @@ def fetch(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...", help=f"Any of {', '.join(DATASETS)}; or all.", autocompletion=datasets_beginning
+            metavar="NAME...", help="As ccassg datasets lists them; or all.", autocompletion=datasets_beginning
         ),
     ],
     folder: Annotated[Path | None, typer.Option(help="Put the files here instead of the cache.")] = None,
@@ -51,6 +50,7 @@ def fetch(
 
     Example: ccassg datasets fetch citeseer pubmed
     """
+    from ccassg.datasets import DATASETS
     from ccassg.datasets.download import fetch_dataset
     from ccassg.datasets.load import check_name
 
@@ -85,6 +85,9 @@ def _download_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 def _describe(name: str, data_dir: Path | None) -> dict[str, Any]:
     """Return one row of the list, ready for JSON."""
+    from ccassg.datasets.cards import CARDS, FILES
+    from ccassg.datasets.load import embedded_file, find_folder, search_path
+
     card, folder = CARDS[name], find_folder(name, data_dir)
     where, paths = "not fetched", []
     if name == "cora":

@@ -87,8 +87,10 @@ def multiply(
         out = b.new_empty(n_rows, b.shape[1])
     if n_rows == 0:
         return out
-    block = block_rows if b.device.type == "cpu" else n_rows
-    bounds = a.indptr[torch.arange(0, n_rows + block, block).clamp_(max=n_rows)].tolist()
+    block, bounds = n_rows, [0, a.nnz]  # one kernel, and no waiting for the device
+    if b.device.type == "cpu":
+        block = block_rows
+        bounds = a.indptr[torch.arange(0, n_rows + block, block).clamp_(max=n_rows)].tolist()
     for start, first, last in zip(range(0, n_rows, block), bounds[:-1], bounds[1:], strict=True):
         stop = min(start + block, n_rows)
         product = functional.embedding_bag(

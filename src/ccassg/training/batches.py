@@ -8,7 +8,10 @@ width needs no memory, and none is better than some: past batches were embedded 
 """
 
 import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +24,8 @@ from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs
 from ccassg.training.views import has_pairs, pair_layers, partners, step_views
 
-EDGES_AT_ONCE = 2**22
+# As many as PyTorch gives to one thread: small enough for the cache, and the second thread (`drawn_ahead`) stays one.
+EDGES_AT_ONCE = 2**15
 # Running means reach back to as many batches as it takes to have this many nodes per dimension, and to no more than so many.
 NODES_PER_DIMENSION = 2.0
 LONGEST_MEMORY = 8.0
@@ -71,12 +75,23 @@ def batch_of(n_nodes: int, size: int, *, seed: int, step: int) -> Tensor:
     return draws.shuffled(torch.arange(k * size, (k + 1) * size), n_nodes, seed=seed, epoch=epoch).sort().values
 
 
+def drawn_ahead(views: Callable[[int], StepInputs], steps: range) -> Iterator[StepInputs]:
+    """Yield the views of one step after the other; a second thread draws the next one's while those at hand are multiplied."""
+    with ThreadPoolExecutor(1) as second:
+        drawn = second.submit(views, steps[0])
+        for step in steps[1:]:
+            ready = drawn.result()
+            drawn = second.submit(views, step)
+            yield ready
+        yield drawn.result()
+
+
 class BatchViews:
     """The two random views of a step's batch, ready for `ccassg.training.step.ExactStep`.
 
     The graph may lie on disk; a step reads the rows it needs. ``batch_nodes`` nodes are in the loss of a step, over all shards:
     the processes that share every batch. With ``max_neighbors``, a node aggregates over about so many random ones of its
-    neighbours in a view, scaled up to stand for all. ``edges_at_once`` are in memory where only their sums are needed.
+    neighbours in a view, scaled up to stand for all. Edges are read and drawn about ``edges_at_once`` at a time.
     """
 
     def __init__(
@@ -93,6 +108,7 @@ class BatchViews:
         self.propagate, self.dims, self.device = encoder.propagate, encoder.dims, encoder.weights[0].device
         self.shard, self.n_shards = shard, n_shards
         self.received, self.sent = neighbours(graph)
+        self.places = np.empty(graph.n_nodes, np.int32)  # of the nodes at hand; no other page of it is ever touched
         self.has_pairs = has_pairs(graph, encoder, settings)
         self.features = feature_tensor(graph, "cpu")
         self.expects_degrees = settings.max_neighbors > 0 and graph.weights is None
@@ -138,67 +154,81 @@ class BatchViews:
 
     def _aggregation(self, nodes: Tensor, step: int, v: int) -> tuple[CSR, Tensor]:
         """Return one layer's aggregation into ``nodes``, and the nodes of its columns, in increasing order."""
+        parts = [self._kept(nodes[some], step, v) for some in self._blocks(self.received, nodes)]
+        senders, values, counts, received = map(torch.cat, zip(*parts, strict=True))
+        columns, place = self._numbered(senders)
+        indptr = torch.zeros(len(nodes) + 1, dtype=torch.int32)
+        indptr[1:] = counts.cumsum(0)
+        sent = self._sent(columns, step, v)[place]
+        if self.expects_degrees:
+            # A sender whose edge to here was kept sends that one for certain.
+            sent += self.settings.edge_drop_rate[v]
+            sent[indptr[1:] - 1] -= self.settings.edge_drop_rate[v]
+        a = CSR(indptr, place, values, (len(nodes), len(columns)))
+        return a.with_values(sparse.scale_by_degrees(values, received[sparse.row_ids(a)], sent)), columns
+
+    def _numbered(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return different nodes in increasing order, and everyone's place among them; faster than ``unique``."""
+        ordered = np.sort(nodes.numpy())
+        ordered = ordered[np.diff(ordered, prepend=-1) > 0]
+        self.places[ordered] = np.arange(len(ordered), dtype=np.int32)
+        return torch.from_numpy(ordered), torch.from_numpy(self.places[nodes.numpy()])
+
+    def _kept(self, nodes: Tensor, step: int, v: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return what some nodes aggregate over: senders and weights, a node's own loop last, how many, and all that it receives."""
         rows = sparse.select_rows(self.received, nodes)
         owner = sparse.row_ids(rows)
         senders = rows.indices.long()
         numbers = self._draws(nodes[owner], senders, step, v)
         kept = numbers >= draws.threshold(self.settings.edge_drop_rate[v])
         strength = self._sums(rows, owner, kept)
-        received = strength + 1
         scale = torch.ones(len(nodes))
         if self.settings.max_neighbors:
-            kept = self._thin_out(kept, numbers, owner, len(nodes), v)
+            kept = numbers >= self._bars(_counts(rows, kept), v)[owner]
             sampled = self._sums(rows, owner, kept)
             scale = torch.where(sampled > 0, strength / sampled, scale)
-        thin = sparse.select_entries(rows, kept)
-        columns, place = torch.cat([nodes, senders[kept]]).unique(return_inverse=True)
-        own, place = place[: len(nodes)], place[len(nodes) :]
-        a = sparse.add_self_loops(CSR(thin.indptr, place, thin.values * scale[owner[kept]], (len(nodes), len(columns))))
-        loops = a.indptr[1:] - 1
-        a.indices[loops] = own
-        sent = self._sent(columns, step, v)[a.indices]
-        if self.expects_degrees:
-            # A sender whose edge to here was kept sends that one for certain.
-            sent += self.settings.edge_drop_rate[v]
-            sent[loops] -= self.settings.edge_drop_rate[v]
-        values = sparse.scale_by_degrees(a.values, received[sparse.row_ids(a)], sent)
-        return CSR(a.indptr.to(torch.int32), a.indices.to(torch.int32), values, a.shape), columns
+        thin = sparse.select_entries(CSR(rows.indptr, senders, rows.values * scale[owner], rows.shape), kept)
+        a = sparse.add_self_loops(thin)
+        a.indices[a.indptr[1:].long() - 1] = nodes
+        return a.indices, a.values, a.indptr.diff(), strength + 1
 
-    def _thin_out(self, kept: Tensor, numbers: Tensor, owner: Tensor, n: int, v: int) -> Tensor:
-        """Keep about ``max_neighbors`` edges of each node, by the draw that kept them: the higher, the sooner."""
-        counts = torch.bincount(owner[kept], minlength=n).double()
-        share = (self.settings.max_neighbors / counts).clamp_(max=1) * (1 - self.settings.edge_drop_rate[v])
-        # Uniform on 64-bit integers: the top `share` of them is at or above this.
-        bar = (2.0**63 - share * 2.0**64).clamp_(-(2.0**63), 2.0**63 - 1024).long()
-        return kept & ((numbers >= bar[owner]) | (counts <= self.settings.max_neighbors)[owner])
+    def _bars(self, counts: Tensor, v: int) -> Tensor:
+        """Return the number from which a draw keeps an edge of each node, such that of so many kept ones about ``max_neighbors`` stay."""
+        most, share = self.settings.max_neighbors, 1 - self.settings.edge_drop_rate[v]
+        # Uniform on 64-bit integers: the top share of them is at or above this.
+        bars = (2.0**63 - (most / counts.double()).clamp_(max=1) * share * 2.0**64).clamp_(-(2.0**63), 2.0**63 - 1024)
+        return torch.where(counts > most, bars.long(), draws.threshold(self.settings.edge_drop_rate[v]))
 
     def _sent(self, nodes: Tensor, step: int, v: int) -> Tensor:
-        """Return what each node sends in a view, its self-loop included, (len(nodes),); in pieces, to save memory.
+        """Return what each node sends in a view, its self-loop included, (len(nodes),).
 
         To count it, the edges of the outermost nodes are read, far more than the batch aggregates over. Where
         ``max_neighbors`` asks for an estimate anyway, the expected number takes its place.
         """
         rate = self.settings.edge_drop_rate[v]
-        counts = self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]
         if self.expects_degrees or (rate == 0 and self.graph.weights is None):
+            counts = self.sent.indptr[nodes + 1] - self.sent.indptr[nodes]
             return (1 - rate) * counts.float() + 1
-        sums = torch.ones(len(nodes))
-        ends = counts.cumsum(0)
-        targets = torch.arange(self.edges_at_once, int(ends[-1]) + self.edges_at_once, self.edges_at_once)
-        stops = [*(torch.searchsorted(ends, targets) + 1).clamp_(max=len(nodes)).unique().tolist(), len(nodes)]
-        for start, stop in itertools.pairwise([0, *dict.fromkeys(stops)]):
-            some = nodes[start:stop]
-            rows = sparse.select_rows(self.sent, some)
+        sums = []
+        for some in self._blocks(self.sent, nodes):
+            rows = sparse.select_rows(self.sent, nodes[some])
             owner = sparse.row_ids(rows)
-            kept = self._draws(rows.indices.long(), some[owner], step, v) >= draws.threshold(rate)
-            sums[start:stop] += self._sums(rows, owner, kept)
-        return sums
+            kept = self._draws(rows.indices.long(), nodes[some][owner], step, v) >= draws.threshold(rate)
+            sums.append(self._sums(rows, owner, kept) + 1)
+        return torch.cat(sums)
+
+    def _blocks(self, edges: CSR, nodes: Tensor) -> Iterator[slice]:
+        """Divide nodes so that each part has about ``edges_at_once`` edges: what is made of these stays in the cache."""
+        ends = (edges.indptr[nodes + 1] - edges.indptr[nodes]).cumsum(0)
+        targets = torch.arange(self.edges_at_once, int(ends[-1]) + self.edges_at_once, self.edges_at_once)
+        stops = (torch.searchsorted(ends, targets) + 1).clamp_(max=len(nodes)).unique().tolist()
+        yield from itertools.starmap(slice, itertools.pairwise(dict.fromkeys([0, *stops, len(nodes)])))
 
     def _sums(self, rows: CSR, owner: Tensor, kept: Tensor) -> Tensor:
         """Sum up the kept entries of each row; ``owner`` is the row of every entry."""
         n = rows.shape[0]
         if self.graph.weights is None:
-            return torch.bincount(owner[kept], minlength=n).float()
+            return _counts(rows, kept).float()
         return torch.zeros(n).index_add_(0, owner[kept], rows.values[kept])
 
     def _draws(self, receivers: Tensor, senders: Tensor, step: int, v: int) -> Tensor:
@@ -214,3 +244,10 @@ class BatchViews:
 
     def _with_transpose(self, a: CSR) -> tuple[CSR, CSR]:
         return a.to(self.device), sparse.transpose(a).to(self.device)
+
+
+def _counts(rows: CSR, kept: Tensor) -> Tensor:
+    """Count the kept entries of each row."""
+    running = torch.zeros(len(kept) + 1, dtype=torch.int32)
+    torch.cumsum(kept, 0, out=running[1:])
+    return running[rows.indptr].diff()

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import torch
 
+from ccassg import waiting
 from ccassg.graph import Graph
 from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Terms
 from ccassg.training import checkpoint, distributed
-from ccassg.training.batches import BatchViews, RunningMoments, memory_for
+from ccassg.training.batches import BatchViews, RunningMoments, drawn_ahead, memory_for
 from ccassg.training.interrupt import held_interrupt
 from ccassg.training.settings import History, NonFiniteLossError, OnStep, Settings
 from ccassg.training.shards import ShardViews
@@ -42,6 +43,7 @@ def train(
     run, training continues from there, on however many processes; of several only the first reads and writes it. The history
     is of all steps, including those before a resume.
     """
+    waiting.warn_if_late()
     ranks = distributed.active()
     if ranks is not None:
         # Without a given seed every process has drawn its own.
@@ -64,10 +66,14 @@ def train(
         return len(curve) >= settings.n_steps or (settings.stop_when_flat and is_flat(curve))
 
     encoder.train()
+    steps = range(len(curve), settings.n_steps)
+    # A user of one thread is given no second.
+    ahead = bool(settings.batch_nodes and steps) and torch.get_num_threads() > 1
+    drawn = drawn_ahead(views, steps) if ahead else map(views, steps)
     with held_interrupt(hold=saved is not None) as pressed:
         while not is_over():
             step = len(curve)
-            terms = {name: float(value) for name, value in compute(*views(step))._asdict().items()}
+            terms = {name: float(value) for name, value in compute(*next(drawn))._asdict().items()}
             if not math.isfinite(terms["loss"]):
                 raise NonFiniteLossError(_explain(step, settings, checkpoint_path))
             optimizer.step()

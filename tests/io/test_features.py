@@ -35,9 +35,9 @@ def test_ids_do_not_span_lines_and_text_may(write):
 
 
 def test_rows_stand_in_order_if_no_column_holds_ids(write):
-    nodes = read_nodes(write("n.csv", "x,z\n0.5,1\n0.5,2\n"), edge_ids=pa.array([0, 1]))
+    nodes = read_nodes(write("n.csv", "x,z\n0.5,1\n0.6,2\n"), edge_ids=pa.array([0, 1]))
     assert nodes.ids is None
-    assert nodes.features.tolist() == [[0.5, 1], [0.5, 2]]
+    assert nodes.features.tolist() == np.float32([[0.5, 1], [0.6, 2]]).tolist()
 
 
 def test_ids_of_a_matrix_come_from_a_file(write, tmp_path):

@@ -90,9 +90,9 @@ def _known_kinds(
     for name in columns:
         if is_list(plain(data[name]).type):
             kinds[name] = "list"
-        elif name in names or name not in stems:
+        elif name in names:
             kinds[name] = "number"
-        else:
+        elif name in stems:
             kinds[name] = "text" if stems[name][0] in words else "category"
     return kinds
 
@@ -143,7 +143,7 @@ class _Made:
     def encoded(self) -> Encoded:
         """Return all of it, scaled if that was asked for or is needed, and say so."""
         self._flush()
-        if not self.blocks:
+        if not self.blocks and self.like is None:
             return Encoded()
         spread = spread_of(self.sizes) if self.like is None else None
         dense = [block for block in self.blocks if isinstance(block, np.ndarray)]
@@ -160,10 +160,11 @@ class _Made:
                 f"{self.table}: brought columns of numbers to mean 0 and deviation 1, so that the mean is 0"
             )
         idf = np.array(self.idf) if any(self.idf) else None
-        matrix, names = _assemble(self.blocks), self.names
-        if self.like is not None and names != list(self.like.names or ()):
-            order = _order(self.table, names, self.like.names or ())
-            matrix, names, idf = matrix[:, order], list(self.like.names or ()), None if idf is None else idf[order]
+        names, wanted = self.names, list(self.names if self.like is None else self.like.names or ())
+        order = None if names == wanted else _order(self.table, names, wanted)
+        matrix = _assemble(self.blocks)
+        if order is not None:
+            matrix, names, idf = matrix[:, order], wanted, None if idf is None else idf[order]
         return Encoded(matrix, tuple(names), used, None if idf is None else tuple(idf.tolist()), self.described)
 
     def _numbers(self, name: str, column: pa.ChunkedArray) -> Array:

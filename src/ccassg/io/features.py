@@ -103,7 +103,7 @@ def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> N
     matrix = check_features(source.values) if in_memory else read_matrix(source, reading.limits)
     notes: list[str] = []
     scaling = None
-    spread = spread_of_matrix(matrix) if scale is None and isinstance(matrix, np.ndarray) else None
+    spread = spread_of_matrix(matrix) if scale is not False and isinstance(matrix, np.ndarray) else None
     if spread is not None:
         notes.append(says_scaled(source, spread))
     if isinstance(matrix, np.ndarray) and (scale or spread is not None):

@@ -14,7 +14,7 @@ Kind = Literal["number", "date", "list", "category", "text"]
 
 MAX_CATEGORIES = 256
 MAX_CATEGORY_LENGTH = 60
-# Fewer rows do not tell whether values are all different by chance.
+# Fewer rows do not tell whether values are all alike, or all different, by chance: a few new nodes may well be.
 TELLING_ROWS = 20
 ID_NAME = re.compile(r"(^|.*[\W_])(id|ids|idx|uuid|guid|code|key)$|^index$", re.IGNORECASE)
 ID_ENDING = re.compile(r".*[a-z](Id|ID)$")
@@ -69,7 +69,7 @@ def _why_no_number(name: str, column: pa.ChunkedArray) -> str | None:
         return None
     n = len(column) - column.null_count
     low, high = pc.min_max(column).as_py().values()
-    if low == high and n == len(column) > 1:
+    if low == high and n == len(column) >= TELLING_ROWS:
         return f"always {shown(low)}"
     whole = pa.types.is_integer(column.type)
     named = ID_NAME.match(name) or ID_ENDING.match(name)
@@ -92,7 +92,7 @@ def _judge_text(table: Table, name: str, column: pa.ChunkedArray, explicit: bool
     texts, n = pa.array(values, pa.large_string()), int((codes >= 0).sum())
     if not values:
         return Judged("category", "no value")
-    if len(values) == 1 and n == len(column) > 1:
+    if len(values) == 1 and n == len(column) >= TELLING_ROWS:
         return Judged("category", f"always {shown(values[0])}")
     if _share(texts, DATE) == 1:
         return Judged("date", "dates")

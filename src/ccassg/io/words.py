@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ccassg.graph import Array
 
-MAX_WORDS = 16_384  # of one column; of several, four times as many in all
+MAX_WORDS = 8_192  # of one column; of several, four times as many in all
 MAX_LENGTH = 100_000  # characters of one text that count
 MAX_LEARNED = 2**24  # characters that words are learned from
 PIECE_ROWS = 2**15

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ccassg import CCASSG
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.graphs import read_graph
+from ccassg.io.store import open_store
 
 QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
 
@@ -439,3 +441,58 @@ def test_messages_of_the_library_in_the_terms_of_the_program():
     assert as_options("name it with `label_column`") == "name it with --label-column"
     assert as_options("pass `weight=3`, `directed=True`") == "pass --weight 3, --directed"
     assert as_options("`encoding='latin-1'`: 'a `b c`'") == "--encoding latin-1: 'a `b c`'"
+
+
+def test_text_is_read_with_the_words_of_training(program, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = {"red": ["fox", "red fox", "wolf", "grey wolf"], "blue": ["whale", "blue whale", "shark", "grey shark"]}
+    rows = [row.split(",") for row in (files / "nodes.csv").read_text().split()[1:]]
+    bios = [f"the {words[row[-1]][i % 4]} and {chr(97 + i % 9)}{chr(97 + i // 9)} others" for i, row in enumerate(rows)]
+    lines = [
+        f"{row[0]},{row[1]},2020-01-{1 + i % 28:02},{bio}\n"
+        for i, (row, bio) in enumerate(zip(rows, bios, strict=True))
+    ]
+    Path("nodes.csv").write_text("id,a,born,bio\n" + "".join(lines))
+    code, out, err = program("fit", files / "edges.csv", "-f", "nodes.csv", "-o", "m")
+    assert code == 0, err
+    assert "note: nodes.csv: learns from " in out
+    assert "'bio' (" in out
+    assert "note: nodes.csv: left out 'born' (dates); --keep takes a column all the same" in out
+    # New nodes have other words, and fewer.
+    Path("new-edges.csv").write_text("source,target\nx,y\ny,z\n")
+    Path("new-nodes.csv").write_text("id,bio,a\nx,the red fox,0.5\ny,an old grey whale,1\nz,nothing known,0\n")
+    assert program("embed", "m", "new-edges.csv", "-f", "new-nodes.csv", "-o", "new.npy")[0] == 0
+    z, model = np.load("new.npy"), CCASSG.load("m")
+    assert (model.transform("new-edges.csv", features="new-nodes.csv") == z).all()
+    assert (model.transform(read_graph("new-edges.csv", "new-nodes.csv", like=model)) == z).all()
+    with pytest.raises(ValueError, match=r"was not read with the words of the model; .*like=model"):
+        model.transform(read_graph("new-edges.csv", "new-nodes.csv"))
+    # A store keeps them too.
+    assert program("convert", files / "edges.csv", "-f", "nodes.csv", "-o", "store")[0] == 0
+    assert program("embed", "m", "store", "-o", "z.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("z.npy"), read_embeddings("m/embedding.parquet")[0])
+    known = open_store("store")
+    again = model.transform(read_graph("new-edges.csv", "new-nodes.csv", like=known))
+    assert (again == z).all()
+
+
+def test_a_run_knows_where_the_names_of_its_nodes_are(program, files, tmp_path):
+    rows = (files / "nodes.csv").read_text().split()
+    named = [rows[0] + ",title", *(f"{row},Node {i}" for i, row in enumerate(rows[1:]))]
+    (tmp_path / "nodes.csv").write_text("\n".join(named))
+    assert program("fit", files / "edges.csv", "-f", tmp_path / "nodes.csv", "-o", tmp_path / "m", *QUICK)[0] == 0
+    assert "Node 7" in program("similar", tmp_path / "m", "n7")[1]
+
+
+def test_dates_and_codes_are_learned_from_if_kept(program, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [row.split(",") for row in (files / "nodes.csv").read_text().split()[1:]]
+    lines = [f"{row[0]},{row[1]},2020-01-{1 + i % 28:02},{i}\n" for i, row in enumerate(rows)]
+    Path("nodes.csv").write_text("id,a,born,place\n" + "".join(lines))
+    code, out, _ = program("fit", files / "edges.csv", "-f", "nodes.csv", "--keep", "born,place", "-o", "m", *QUICK)
+    assert code == 0
+    assert "learns from 3 features: 'a', 'born', 'place'; ids in 'id'" in out
+    assert "left out" not in out
+    assert program("embed", "m", files / "edges.csv", "-f", "nodes.csv", "-o", "z.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("z.npy"), read_embeddings("m/embedding.parquet")[0])
+    assert json.loads(Path("m/run.json").read_text())["read_from"]["keep"] == ["born", "place"]

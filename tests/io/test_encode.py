@@ -79,51 +79,6 @@ def test_columns_of_text_share_the_room_there_is(monkeypatch):
     assert sum(name.startswith("t0#") for name in names) == 5
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
-        (range(5, 105), "another whole number in every row"),
-        (np.arange(100) * 5, "another whole number in every row"),
-        ([7] * 100, "always 7"),
-        ([True] * 100, "always True"),
-        (["same"] * 100, "always 'same'"),
-        ([None] * 100, "no value"),
-        (pd.date_range("2020-01-01", periods=100), "dates"),
-        ([f"{1 + i % 12}/{1 + i % 28}/2020" for i in range(100)], "dates"),
-        ([f"https://example.org/a page/{i}" if i < 1 else f"https://example.org/{i}" for i in range(100)], "addresses"),
-        ([f"person{i}@example.org" for i in range(100)], "addresses"),
-        ([f"k{i}" for i in range(100)], "names or codes such as 'k0'"),
-        ([f"+49 {i:03} {i * 7:04}" for i in range(100)], "names or codes such as '+49 000 0000'"),
-        ([" ".join([a + b, b + b + a]) for a in "acdefghijk" for b in "lmnopqrstv"], "text of which no word is in two rows"),
-    ],
-)  # fmt: skip
-def test_what_is_no_feature_is_left_out(values, why):
-    data = {"c": pa.array(values), "age": np.arange(100) % 7 / 7}
-    _, names, notes = encode(data)
-    assert names == ("age",)
-    assert notes[0].startswith(f"nodes: left out 'c' ({why}")
-
-
-@pytest.mark.parametrize("name", ["id", "facebook_id", "userId", "UUID", "zip code"])
-def test_ids_are_known_by_name_too(name):
-    rng = np.random.default_rng(0)
-    far_apart = rng.choice(10**9, 300, replace=False)
-    assert encode({name: far_apart, "a": far_apart * 0.5})[1] == ("a",)
-    assert encode({name: far_apart.astype(float), "a": far_apart * 0.5})[1] == ("a",)
-    assert encode({name: np.arange(600) // 2, "a": np.arange(600) * 0.5})[2][0].startswith(
-        f"nodes: left out '{name}' (codes)"
-    )
-    assert encode({name: [1, 2, 1]})[1] == (name,)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [np.random.default_rng(0).choice(10**7, 100, replace=False), np.arange(100) % 50, np.arange(100) / 7, [3, 8]],
-)
-def test_numbers_that_were_measured_stay(values):
-    assert encode({"population": values})[1] == ("population",)
-
-
 def test_left_out_columns_can_be_kept():
     days = pd.date_range("2020-01-01", periods=40)
     frame = {

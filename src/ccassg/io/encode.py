@@ -198,6 +198,7 @@ class _Made:
     def _words(self, name: str, texts: pa.ChunkedArray, wanted: Sequence[str]) -> tuple[list[str], Array]:
         if self.like is not None:
             known = dict(zip(self.like.names or (), self.like.idf or (), strict=True))
+            wanted = [each for each in wanted if known[each]]
             return [each[len(name) + 1 :] for each in wanted], np.array([known[each] for each in wanted])
         words, idf = learn_words(texts, self.most_words)
         if not words:

@@ -476,14 +476,6 @@ def test_text_is_read_with_the_words_of_training(program, files, tmp_path, monke
     assert (again == z).all()
 
 
-def test_a_run_knows_where_the_names_of_its_nodes_are(program, files, tmp_path):
-    rows = (files / "nodes.csv").read_text().split()
-    named = [rows[0] + ",title", *(f"{row},Node {i}" for i, row in enumerate(rows[1:]))]
-    (tmp_path / "nodes.csv").write_text("\n".join(named))
-    assert program("fit", files / "edges.csv", "-f", tmp_path / "nodes.csv", "-o", tmp_path / "m", *QUICK)[0] == 0
-    assert "Node 7" in program("similar", tmp_path / "m", "n7")[1]
-
-
 def test_dates_and_codes_are_learned_from_if_kept(program, files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [row.split(",") for row in (files / "nodes.csv").read_text().split()[1:]]

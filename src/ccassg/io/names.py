@@ -56,7 +56,7 @@ def _names(source: Path, ids: Array, id_column: str | None, column: str | None) 
 def _table_of(embeddings: Path) -> Path | None:
     """Return the node table that the run in a folder was made of, where it is one and still there."""
     try:
-        read: Any = json.loads((embeddings / "run.json").read_bytes())["read_from"]
+        read: Any = json.loads((embeddings / "run.json").read_bytes())["read"]
         folder, features = Path(read["graph"]), read.get("features")
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

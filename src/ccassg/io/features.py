@@ -72,7 +72,7 @@ def read_nodes(
         named = kept if feature_columns is None else chosen
         encoded = encode_columns(table, data, chosen, keep=named, like=like, scale=scale)
     if like is None:
-        table.notes.insert(0, _says_learned(table, encoded, names_id, label))
+        table.notes.insert(0, _says_learned(table, encoded, names_id, label, warn=guess_labels))
     return NodeRows(
         name=str(table),
         n_rows=data.num_rows,
@@ -167,14 +167,14 @@ def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedA
     return bool((positions(flat(ends), flat(rows)) >= 0).any())
 
 
-def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None) -> str:
-    """Say which columns are features, and which are ids and labels."""
+def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> str:
+    """Say which columns are features, and which are ids and labels; ``warn`` that some may tell what is to be predicted."""
     said = f"{table}: {LEARNS} none of its columns"
     if encoded.names is not None:
         n_features = tables.counted(len(encoded.names), "feature", "features")
         said = f"{table}: {LEARNS} {n_features}: {first_of(encoded.described)}"
     said += "".join(f"; {what} in {name!r}" for what, name in (("ids", ids), ("labels", label)) if name is not None)
-    if label is None and any(mark in name for name in encoded.names or () for mark in "=#"):
+    if warn and label is None and any(mark in name for name in encoded.names or () for mark in "=#"):
         said += "; what you want to predict must not be among them: name it with `label_column`"
     return said
 

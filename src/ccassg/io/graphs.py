@@ -59,8 +59,8 @@ def read_graph(
         `as_graph` takes, with its own node attributes (NetworkX), ``x`` and ``y`` (PyG), ``X`` and ``obs`` (AnnData).
     features : path-like, frame or matrix
         A node table or a matrix; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
-        features are made from the edges (`structural_features`) and nodes come in increasing order of their ids. Of
-        NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
+        features are made from the edges (`structural_features`) and nodes come in increasing order of their ids. Text
+        in a table becomes tf-idf of its words; ids, dates and constants are left out, as a note says. Of NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
     labels : path-like, frame or sequence
         Labels, if they are not a column of the node table; a sequence is in the order of the nodes.
     ids : path-like

@@ -47,7 +47,8 @@ def judge(table: Table, name: str, column: pa.ChunkedArray) -> Judged:
     if is_list(column.type):
         return Judged("list")
     if pa.types.is_temporal(column.type):
-        return Judged("date", "dates")
+        is_date = pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
+        return Judged("date", "dates" if is_date else "times")
     if column.null_count == len(column):
         return Judged("number", "no value")
     if is_string(column.type):

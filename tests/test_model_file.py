@@ -45,7 +45,7 @@ def test_nothing_in_it_is_a_pickle(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     assert config["format"] == 6
     assert config["method"] == "GRACE"
-    assert config["features"] == {"n_features": 6, "names": None, "scaling": None, "edges": None}
+    assert config["features"] == {"n_features": 6, "names": None, "scaling": None, "edges": None, "idf": None}
     assert {"parameters", "state", "history", "fit_seconds", "versions", "weights_sha256"} < config.keys()
 
 

@@ -140,7 +140,7 @@ class System(BaseEstimator, ABC):
         """Return the dataset that a path, a frame or an object of a graph library holds; anything else as it is."""
         if is_graph(X) and not self.needs_features:  # then its edges are enough
             return X
-        return open_object(X, stacklevel=5) if reset else open_object(X, stacklevel=6, like=self.features_.names)
+        return open_object(X, stacklevel=5) if reset else open_object(X, stacklevel=6, like=self.features_)
 
     def _described(self, graph: Graph) -> str:
         """Name what decides how much memory is needed, for messages."""

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ccassg import CCASSG
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.graphs import read_graph
+from ccassg.io.store import open_store
 
 QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
 
@@ -154,13 +156,13 @@ def test_columns_of_very_different_size_are_scaled_unless_told_otherwise(program
     for options, said in (
         ((), "('year', 'kind'): those of numbers were brought to mean 0 and deviation 1; --no-scale keeps them as"),
         (("--no-scale",), "will rule the embedding unless you bring them to one scale (--scale)"),
-        (("--scale",), None),
+        (("--scale",), "('year', 'kind'): those of numbers were brought to mean 0"),
     ):
         folder = tmp_path / "-".join(("m", *options))
         code, out, err = program("fit", *uneven, *options, "-o", folder, *QUICK)
         assert code == 0, err
-        assert ("year" in out) is (said is not None)
-        assert said is None or said in " ".join(out.split())
+        assert "learns from 4 features: 'year', 'share', 'kind' (2 values); ids in 'id'; what you want to" in out
+        assert said in " ".join(out.split())
         scaling = CCASSG.load(folder).scaling_
         assert scaling == read_graph(uneven[0], uneven[2], scale="--no-scale" not in options).scaling
     for a, b, are_equal in (("m", "m---scale", True), ("m", "m---no-scale", False)):
@@ -184,7 +186,7 @@ def test_scaled_features_are_scaled_alike_for_new_nodes(program, uneven, tmp_pat
     code, out, err = program("fit", *uneven, *([option] if option else []), "-o", tmp_path / "m", *QUICK)
     assert code == 0, err
     assert "one scale" not in out
-    assert ("brought to mean 0" in out) is (option is None)
+    assert "brought to mean 0" in out
     if through == "table":
         assert CCASSG.load(tmp_path / "m").scaling_ == known.scaling
         assert known.scaling.deviations[2:] == (1, 1)  # a category
@@ -392,8 +394,9 @@ BAD_FILES = {
     "a missing feature": (EDGES, TABLE, ("--feature-columns", "age,width"), "no column 'width' for the features"),
     "a ragged row": ("source,target\na,b\nb,c,d\n", TABLE, (), "edges.csv, line 3: 3 columns where the first line has 2"),
     "mixed types": (EDGES, TABLE.replace("b,2", "b,two"), (), "column 'age', line 3: 'two' among numbers; mend the value or leave the column out (--feature-columns lists the columns to use)"),
-    "free text": (EDGES, "id,bio\n" + "".join(f"{i},{i * 70}\n" for i in "abc"), (), "with --text hash, or leave it out (--feature-columns"),
-    "not a number": (EDGES, TABLE.replace("b,2", "b,nan"), (), "column 'age', line 3: no value where a number must be (empty or NaN)"),
+    "not a number": (EDGES, TABLE.replace("b,2", "b,nan"), ("--no-scale",), "column 'age', line 3: no value (empty or NaN), and the mean stands for it only in scaled columns; fill or drop such rows, or leave --scale out"),
+    "an id kept": (EDGES, TABLE, ("--keep", "age,id"), "column 'id' holds the ids or labels and cannot be a feature as well (--keep)"),
+    "no column to keep": (EDGES, TABLE, ("--keep", "born"), "no column 'born' for the features"),
     "an empty file": ("", TABLE, (), "edges.csv is empty (0 bytes)"),
     "a header only": ("source,target\n", TABLE, (), "edges.csv has column names but no rows"),
     "a bad weight": (EDGES.replace("\n", ",x\n").replace("target,x", "target,weight"), TABLE, (), "column 'weight', line 2: 'x'"),
@@ -438,3 +441,50 @@ def test_messages_of_the_library_in_the_terms_of_the_program():
     assert as_options("name it with `label_column`") == "name it with --label-column"
     assert as_options("pass `weight=3`, `directed=True`") == "pass --weight 3, --directed"
     assert as_options("`encoding='latin-1'`: 'a `b c`'") == "--encoding latin-1: 'a `b c`'"
+
+
+def test_text_is_read_with_the_words_of_training(program, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = {"red": ["fox", "red fox", "wolf", "grey wolf"], "blue": ["whale", "blue whale", "shark", "grey shark"]}
+    rows = [row.split(",") for row in (files / "nodes.csv").read_text().split()[1:]]
+    bios = [f"the {words[row[-1]][i % 4]} and {chr(97 + i % 9)}{chr(97 + i // 9)} others" for i, row in enumerate(rows)]
+    lines = [
+        f"{row[0]},{row[1]},2020-01-{1 + i % 28:02},{bio}\n"
+        for i, (row, bio) in enumerate(zip(rows, bios, strict=True))
+    ]
+    Path("nodes.csv").write_text("id,a,born,bio\n" + "".join(lines))
+    code, out, err = program("fit", files / "edges.csv", "-f", "nodes.csv", "-o", "m")
+    assert code == 0, err
+    assert "note: nodes.csv: learns from " in out
+    assert "'bio' (" in out
+    assert "note: nodes.csv: left out 'born' (dates); --keep takes a column all the same" in out
+    # New nodes have other words, and fewer.
+    Path("new-edges.csv").write_text("source,target\nx,y\ny,z\n")
+    Path("new-nodes.csv").write_text("id,bio,a\nx,the red fox,0.5\ny,an old grey whale,1\nz,nothing known,0\n")
+    assert program("embed", "m", "new-edges.csv", "-f", "new-nodes.csv", "-o", "new.npy")[0] == 0
+    z, model = np.load("new.npy"), CCASSG.load("m")
+    assert (model.transform("new-edges.csv", features="new-nodes.csv") == z).all()
+    assert (model.transform(read_graph("new-edges.csv", "new-nodes.csv", like=model)) == z).all()
+    with pytest.raises(ValueError, match=r"was not read with the words of the model; .*like=model"):
+        model.transform(read_graph("new-edges.csv", "new-nodes.csv"))
+    # A store keeps them too.
+    assert program("convert", files / "edges.csv", "-f", "nodes.csv", "-o", "store")[0] == 0
+    assert program("embed", "m", "store", "-o", "z.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("z.npy"), read_embeddings("m/embedding.parquet")[0])
+    known = open_store("store")
+    again = model.transform(read_graph("new-edges.csv", "new-nodes.csv", like=known))
+    assert (again == z).all()
+
+
+def test_dates_and_codes_are_learned_from_if_kept(program, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [row.split(",") for row in (files / "nodes.csv").read_text().split()[1:]]
+    lines = [f"{row[0]},{row[1]},2020-01-{1 + i % 28:02},{i}\n" for i, row in enumerate(rows)]
+    Path("nodes.csv").write_text("id,a,born,place\n" + "".join(lines))
+    code, out, _ = program("fit", files / "edges.csv", "-f", "nodes.csv", "--keep", "born,place", "-o", "m", *QUICK)
+    assert code == 0
+    assert "learns from 3 features: 'a', 'born', 'place'; ids in 'id'" in out
+    assert "left out" not in out
+    assert program("embed", "m", files / "edges.csv", "-f", "nodes.csv", "-o", "z.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("z.npy"), read_embeddings("m/embedding.parquet")[0])
+    assert json.loads(Path("m/run.json").read_text())["read_from"]["keep"] == ["born", "place"]

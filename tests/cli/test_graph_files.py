@@ -22,4 +22,4 @@ def test_every_command_has_all_options_in_one_order(command):
 def test_embed_takes_what_its_model_does_not_know():
     parameters = inspect.signature(embed).parameters
     assert next(iter(parameters)) == "model"
-    assert set(NAMES) - set(parameters) == {"labels", "label_column", "feature_columns", "scale"}
+    assert set(NAMES) - set(parameters) == {"labels", "label_column", "feature_columns", "keep", "scale"}

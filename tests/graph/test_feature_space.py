@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from ccassg import CCASSG
 from ccassg.graph import Dataset, FeatureSpace, as_graph
 from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_features, structural_names
@@ -134,7 +135,59 @@ def test_features_made_from_edges() -> None:
     assert FeatureSpace(7).fit_to(data) is data.graph  # a matrix that may have been made alike
 
 
+WORDS = ("a", "bio#fox", "bio#red fox")
+IDF = (0.0, 1.5, 2.25)
+
+
+def test_text_is_to_be_read_with_the_words_of_the_model() -> None:
+    data = dataclasses.replace(dataset(names=WORDS), idf=IDF)
+    space = FeatureSpace.of(data)
+    assert space.fit_to(data) is data.graph
+    order = [1, 0, 2]
+    names, idf = (tuple(part[i] for i in order) for part in (WORDS, IDF))
+    turned = dataclasses.replace(dataset(X[:, order], names), idf=idf)
+    assert np.array_equal(space.fit_to(turned).features, X)
+    for other in ({"idf": None}, {"idf": (0.0, 1.5, 2.0)}, {"feature_names": ("a", "bio#fox", "bio#blue")}):
+        with pytest.raises(ValueError, match=r"not read with the words of the model; .* read_graph\(..., like=model\)"):
+            space.fit_to(dataclasses.replace(data, **other))
+
+
+def test_it_is_told_by_a_model_a_dataset_or_names() -> None:
+    space = FeatureSpace.of(dataset())
+    model = CCASSG(random_state=0).fit(dataset())
+    for given in (space, dataset(), model):
+        assert FeatureSpace.like(given) == space
+    for names in (list(NAMES), np.array(NAMES, object)):
+        assert FeatureSpace.like(names).names == NAMES
+    assert FeatureSpace.like(None) is None
+    for wrong in ("abc", 3, [], [1], CCASSG()):
+        with pytest.raises(
+            ValueError, match="like must be a fitted model, a dataset or the names of its features, got"
+        ):
+            FeatureSpace.like(wrong)
+
+
+@pytest.mark.parametrize(
+    ("names", "idf", "sentence"),
+    [
+        (["a", "b"], [1.0], "as many names"),
+        (None, [1.0, 1.0], "as many names"),
+        (["a", "a"], [1.0, 1.0], "as many names of features, all different"),
+        (["a", "b"], [1.0, -1.0], "numbers from 0 to 1000"),
+        (["a", "b"], [1.0, 1e300], "numbers from 0 to 1000"),
+        (["a", "b"], [1.0, float("nan")], "numbers from 0 to 1000"),
+        (["a", "b"], [1.0, True], "numbers from 0 to 1000"),
+        (["a", "b"], "ab", "be a list"),
+        (["a", "b"], {"a": 1}, "be a list"),
+    ],
+)
+def test_a_forged_vocabulary_is_refused(names, idf, sentence) -> None:
+    with pytest.raises(ValueError, match=f"idf must .*{sentence}"):
+        FeatureSpace.from_dict({"n_features": 2, "names": names, "scaling": None, "edges": None, "idf": idf})
+
+
 def test_it_comes_back_from_json() -> None:
-    for data in (dataset(), dataset(names=None), dataset(scaling=SCALING), structural()):
+    words = dataclasses.replace(dataset(names=WORDS), idf=IDF)
+    for data in (dataset(), dataset(names=None), dataset(scaling=SCALING), structural(), words):
         space = FeatureSpace.of(data)
         assert FeatureSpace.from_dict(json.loads(json.dumps(space.as_dict()))) == space

@@ -5,7 +5,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
 
+from ccassg.graph import FeatureSpace
 from ccassg.io.encode import columns_of, encode_columns
 from ccassg.io.features import read_nodes
 from ccassg.io.tables import FrameTable
@@ -14,8 +16,15 @@ from ccassg.io.tables import FrameTable
 def encode(columns, **options):
     data = columns if isinstance(columns, pa.Table) else pa.table(columns)
     table = FrameTable(data, "nodes")
-    features, names, _ = encode_columns(table, data, data.column_names, **options)
+    features, names, *_ = encode_columns(table, data, data.column_names, **options)
     return (features.toarray() if sp.issparse(features) else features), names, table.notes
+
+
+def space(data, **options):
+    """Return what a model that was trained on a table knows of its features."""
+    table = FrameTable(data, "nodes")
+    features, names, scaling, idf, _ = encode_columns(table, data, data.column_names, **options)
+    return FeatureSpace(features.shape[1], names, scaling, idf=idf)
 
 
 def test_numbers_stay_and_categories_become_one_hot():
@@ -23,10 +32,7 @@ def test_numbers_stay_and_categories_become_one_hot():
     assert names == ("age", "venue=a", "venue=b", "old", "n")
     assert x.dtype == np.float32
     assert x.tolist() == [[1.5, 0, 1, 1, 1], [2, 1, 0, 0, 2], [3, 0, 1, 1, 3]]
-    assert notes == [
-        "nodes: took the values of 'venue' (2) as features; name what you want to predict with `label_column`, or the "
-        "embedding is made from it"
-    ]
+    assert notes == []
 
 
 def test_missing_category_is_no_category():
@@ -36,17 +42,91 @@ def test_missing_category_is_no_category():
     assert "2 nodes without a value" in notes[0]
 
 
-def test_text_is_refused_or_hashed():
-    words = [f"a paper about graph number {i} and its many long descriptions" for i in range(30)]
-    with pytest.raises(ValueError, match=r"column 'abstract': free text .*text='hash'"):
-        encode({"abstract": words})
-    x, names, _ = encode({"abstract": words}, text="hash", text_dim=16)
-    assert names[:2] == ("abstract#0", "abstract#1")
-    assert x.shape == (30, 16)
-    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-6)
-    ids = {"key": [f"k{i}" for i in range(100)]}
-    with pytest.raises(ValueError, match="100 different values"):
-        encode(ids)
+def test_text_becomes_tf_idf_of_its_words():
+    rng = np.random.default_rng(0)
+    animals = ["red fox", "blue whale", "grey wolf", "old red fox"]
+    texts = [f"the {animals[i % 4]} number {rng.integers(10**9)} of a long enumeration" for i in range(30)]
+    data = pa.table({"abstract": texts, "age": np.arange(30) % 7 / 7})
+    table = FrameTable(data, "nodes")
+    x, names, _, idf, described = encode_columns(table, data, data.column_names)
+    expected = TfidfVectorizer(ngram_range=(1, 2), min_df=2)
+    np.testing.assert_allclose(
+        x.toarray()[:, :-1] if sp.issparse(x) else x[:, :-1], expected.fit_transform(texts).toarray(), rtol=1e-6
+    )
+    assert names[:-1] == tuple(f"abstract#{word}" for word in expected.get_feature_names_out())
+    assert {"abstract#fox", "abstract#red fox"} < set(names)
+    np.testing.assert_allclose(idf, [*expected.idf_, 0], rtol=1e-6)
+    assert described == [f"'abstract' ({len(names) - 1} words and pairs of words, as tf-idf)", "'age'"]
+    # New text is weighed as that of training was, whatever else stands there.
+    known = space(data)
+    new = pa.table({"age": [0.5, 0.25], "abstract": ["a fox, a fox, and a cat", None]})
+    x_new, _, _ = encode(new, like=known)
+    assert set(np.array(names)[x_new[0] > 0]) == {"abstract#fox", "age"}
+    assert x_new[:, -1].tolist() == [0.5, 0.25]
+    assert x_new[1, :-1].sum() == 0
+    assert encode(new, like=FeatureSpace(known.n_features, names, idf=idf))[0].tolist() == x_new.tolist()
+
+
+def test_columns_of_text_share_the_room_there_is(monkeypatch):
+    monkeypatch.setattr("ccassg.io.encode.MAX_WORDS", 10)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    rng = np.random.default_rng(0)
+    texts = {
+        f"t{k}": [" ".join(a + b for a, b in rng.choice(letters[:6], (9, 2))) for _ in range(99)] for k in range(8)
+    }
+    names = encode(texts)[1]
+    assert len(names) == 40
+    assert sum(name.startswith("t0#") for name in names) == 5
+
+
+def test_left_out_columns_can_be_kept():
+    days = pd.date_range("2020-01-01", periods=40)
+    frame = {
+        "born": days,
+        "n": np.arange(40),
+        "same": [1] * 40,
+        "seen": days.strftime("%Y-%m-%d"),
+        "code": [f"k{i}" for i in range(40)],
+    }
+    data = pa.table({name: pa.array(values) for name, values in frame.items()})
+    x, names, notes = encode(data, keep=["born", "n", "same", "seen"])
+    assert names == ("born", "n", "same", "seen")
+    assert x[1].tolist() == [18263, 1, 1, 18263]
+    assert notes[0] == "nodes: left out 'code' (names or codes such as 'k0'); `keep` takes a column all the same"
+    known = space(data, keep=["born", "n", "same", "seen"])
+    assert encode(data.slice(1, 1), like=known)[0].tolist() == [[18263, 1, 1, 18263]]
+    with pytest.raises(ValueError, match=r"column 'at', row 0 .*: '12/31/2020' where a feature must be a number"):
+        encode({"at": ["12/31/2020", "1/2/2020"]}, keep=["at"])
+    assert encode({"c": [1] * 20})[:2] == (None, None)
+
+
+def test_amounts_are_numbers():
+    x, names, _ = encode({"a": ["$1,200.50", "$7", "$12"], "b": ["10%", "20 %", "5%"], "c": ["1,000", "-3", "2"]})
+    assert names == ("a", "b", "c")
+    assert x.tolist() == [[1200.5, 10, 1000], [7, 20, -3], [12, 5, 2]]
+
+
+def test_missing_numbers_become_the_mean():
+    data = pa.table(
+        {"age": [1.0, None, 3.0, float("nan")], "rank": ["1", "?", "5", "6"], "on": [True, None, False, True]}
+    )
+    x, _, notes = encode(data, scale=None)
+    root = 2**0.5
+    np.testing.assert_allclose(x[:, 0], [-root, 0, root, 0], rtol=1e-6)
+    np.testing.assert_allclose(x[1], 0, atol=1e-6)
+    assert notes == [
+        "nodes: took the mean where a number is missing: 'age' (2), 'rank' (1), 'on' (1)",
+        "nodes: brought columns of numbers to mean 0 and deviation 1, so that the mean is 0",
+    ]
+    # That of training, for new nodes: it becomes 0 there when the model brings it to its scale.
+    known = space(data, scale=None)
+    new = pa.table({"age": [None, 9.0], "rank": [5, 5], "on": [True, True]})
+    assert encode(new, like=known)[0].tolist() == [[2, 5, 1], [9, 5, 1]]
+    for options in ({"scale": False}, {"like": FeatureSpace(3, ("age", "rank", "on"))}):
+        with pytest.raises(
+            ValueError, match=r"column 'age', row 0 .*no value \(empty or NaN\), and the mean stands for it only"
+        ):
+            encode(new, **options)
 
 
 def test_declared_categories_may_be_many():
@@ -71,7 +151,7 @@ def test_lists_become_columns():
 def test_wide_and_empty_tables_become_sparse():
     data = {f"w{i}": np.eye(100)[i] for i in range(100)}
     table = pa.table(data)
-    features, _, _ = encode_columns(FrameTable(table, "nodes"), table, table.column_names)
+    features, *_ = encode_columns(FrameTable(table, "nodes"), table, table.column_names)
     assert sp.issparse(features)
     assert (features.toarray() == np.eye(100)).all()
 
@@ -81,11 +161,11 @@ def test_wide_and_empty_tables_become_sparse():
     [
         (["1", "2", "x", "4"], "row 2 .*'x' among numbers"),
         ([1.0, None], "row 1 .*no value"),
-        ([1.0, float("nan")], "row 1 .*nan is not a finite"),
+        ([1.0, float("nan")], "row 1 .*no value"),
         ([1.0, float("inf")], "row 1 .*inf is not a finite"),
         ([1.0, 1e300], "row 1 .*beyond 3e38"),
         ([None, None], "row 0 .*no value"),
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "neither number nor category"),
+        (pd.to_timedelta([1, 2]), "neither number, date nor category"),
         ([b"\xff", b"a"], "must be numbers"),
         ([{"a": 1}, {"a": 2}], "must be numbers"),
         ([[["a"]], [["b"]]], "must hold numbers"),
@@ -93,32 +173,35 @@ def test_wide_and_empty_tables_become_sparse():
 )
 def test_bad_columns_get_their_sentence(values, sentence):
     with pytest.raises(ValueError, match=rf"nodes, column 'c'.*{sentence}"):
-        encode({"c": values})
+        encode({"c": values}, keep=["c"])
 
 
 def test_new_nodes_get_the_same_columns():
-    old = {"age": [1.0, 2, 3], "k": ["a", "b", "c"], "t": ["red fox", "blue fox", "x " * 50], "v": [[1.0, 2]] * 3}
-    x, names, _ = encode(old, text="hash", text_dim=4)
+    old = pa.table(
+        {"age": [1.0, 2, 3], "k": ["a", "b", "c"], "t": ["red fox", "red fox", "x " * 50], "v": [[1.0, 2]] * 3}
+    )
+    x, names, _ = encode(old)
+    known = space(old)
+    assert names == ("age", "k=a", "k=b", "k=c", "t#fox", "t#red", "t#red fox", "v[0]", "v[1]")
     new = {"v": [[5.0, 6]], "k": ["b"], "t": ["red fox"], "age": [9.0]}
-    x_new, names_new, _ = encode(new, like=names)
+    x_new, names_new, _ = encode(new, like=known)
     assert names_new == names
     assert x_new[0, :4].tolist() == [9, 0, 1, 0]
-    assert (x_new[0, 4:8] == x[0, 4:8]).all()
-    assert x_new[0, 8:].tolist() == [5, 6]
-    x_new, _, notes = encode({**new, "k": ["z"]}, like=names)
+    assert (x_new[0, 4:7] == x[0, 4:7]).all()
+    assert x_new[0, 7:].tolist() == [5, 6]
+    x_new, _, notes = encode({**new, "k": ["z"]}, like=known)
     assert x_new[0, 1:4].tolist() == [0, 0, 0]
     assert "'z' unknown in training" in notes[0]
     del new["age"]
-    with pytest.raises(ValueError, match="lacks 1 of the 10 features used in training, first 'age'"):
-        encode(new, like=names)
+    with pytest.raises(ValueError, match="lacks 1 of the 9 features used in training, first 'age'"):
+        encode(new, like=known)
 
 
 @pytest.mark.parametrize(
     ("like", "sentence"),
     [
-        (("cat#999999999",), "^nodes, column 'cat': 'cat#999999999' of the model is no hashed text that a table gave; fit it"),
-        (("cat#0", "cat#2"), "'cat#0' of the model is no hashed text"),
-        (("cat#x",), "'cat#x' of the model is no hashed text"),
+        (("cat#999999999",), "^nodes lacks 1 of the 1 features used in training, first 'cat#999999999'; give the new nodes"),
+        (("cat#" + "a " * 100_000, "cat#b"), "^nodes lacks 2 of the 2 features"),
         (("=" * 200_000,), "^nodes lacks 1 of the 1 features used in training, first '====.*; give the new nodes"),
         (("cat" + "=" * 200_000,), None),
         (("cat=" + "#=" * 100_000, "m" + "=" * 200_000), "^nodes lacks 1 of the 2 features"),
@@ -130,10 +213,10 @@ def test_names_that_a_file_claims_cost_no_more_than_they_are_long(like, sentence
     bounded()
     assert columns_of(like, ["cat", "x"]) == ([] if like[0][0] == "=" else ["cat"])
     if sentence is None:
-        assert encode(table | {"n": ["c", "d"]}, like=like)[0].shape == (2, 1)
+        assert encode(table | {"n": ["c", "d"]}, like=FeatureSpace(len(like), like))[0].shape == (2, 1)
     else:
         with pytest.raises(ValueError, match=sentence) as raised:
-            encode(table, like=like)
+            encode(table, like=FeatureSpace(len(like), like))
         assert len(str(raised.value)) < 300
 
 
@@ -141,16 +224,16 @@ def test_columns_of_very_different_size_are_named(tmp_path):
     def notes(text):
         path = tmp_path / "nodes.csv"
         path.write_text(text)
-        return read_nodes(path, scale=False).notes
+        return read_nodes(path, scale=False, keep=["year"]).notes
 
-    assert notes("id,year,share\na,2004,0.3\nb,1999,0.5\n") == [
+    assert notes("id,year,share\na,2004,0.3\nb,1999,0.5\n")[1:] == [
         f"{tmp_path / 'nodes.csv'}: values of 'year' are about 2e+03 in size, those of 'share' 0.41; the larger will rule the "
         f"embedding unless you bring them to one scale (`scale=True`)"
     ]
     assert "values of 'year' are about" in notes("id,year,kind\na,2004,x\nb,1999,y\n")[1]
-    assert notes("id,year,other\na,2004,1500\nb,1999,0\n") == []
-    assert notes("id,year,nothing\na,2004,0\nb,1999,0\n") == []
-    assert notes("id,year\na,2004\nb,1999\n") == []
+    assert notes("id,year,other\na,2004,1500\nb,1999,0\n")[1:] == []
+    assert notes("id,year,nothing\na,2004,0\nb,1999,0\n")[1:] == []
+    assert notes("id,year\na,2004\nb,1999\n")[1:] == []
 
 
 def test_columns_of_very_different_size_are_scaled_unless_told_otherwise(write):
@@ -160,10 +243,12 @@ def test_columns_of_very_different_size_are_scaled_unless_told_otherwise(write):
     far = read("id,year,share\na,2004,0.3\nb,1999,0.5\n")
     assert far.features.tolist() == [[1, -1], [-1, 1]]
     assert far.scaling.means == pytest.approx((2001.5, 0.4))
-    assert far.notes == [
+    assert far.notes[1:] == [
         f"{far.name}: columns differ in size up to 4,900 times ('year', 'share'): those of numbers were brought to mean 0 and "
         f"deviation 1; `scale=False` keeps them as they are"
     ]
+    asked = read("id,year,share\na,2004,0.3\nb,1999,0.5\n", scale=True)
+    assert asked.notes == far.notes
     kept = read("id,year,share\na,2004,0.3\nb,1999,0.5\n", scale=False)
     assert kept.scaling is None
     assert kept.features[:, 0].tolist() == [2004, 1999]
@@ -195,9 +280,9 @@ def test_rare_and_frequent_words_are_of_one_size():
 def test_many_columns_of_zeros_stay_sparse_and_are_told_of():
     shares = {f"w{i}": np.eye(100)[i] * (0.01 if i else 1) for i in range(100)}
     table = pa.table(shares)
-    for data in (table, table.append_column("year", pa.array([2000] * 100))):
+    for data in (table, table.append_column("year", pa.array([2000, 2001] * 50))):
         nodes = FrameTable(data, "nodes")
-        features, _, scaling = encode_columns(nodes, data, data.column_names, scale=None)
+        features, _, scaling, *_ = encode_columns(nodes, data, data.column_names, scale=None)
         assert sp.issparse(features)
         assert scaling is None
         assert "will rule the embedding unless you bring them to one scale (`scale=True`)" in nodes.notes[0]
@@ -215,10 +300,12 @@ def test_vectors_are_measured_like_columns():
     kept, _, notes = encode({"v": components.tolist()}, scale=None)
     np.testing.assert_allclose(kept, components, rtol=1e-6)
     assert not notes
-    assert "('year', 'v')" in encode({"v": components.tolist(), "year": [2e4] * 50}, scale=None)[2][0]
+    assert "('year', 'v')" in encode({"v": components.tolist(), "year": [2e4, 3e4] * 25}, scale=None)[2][0]
 
 
 def test_features_like_others_are_left_to_the_model():
-    x, _, notes = encode({"year": [2004, 1999], "share": [0.3, 0.5]}, like=("share", "year"), scale=None)
+    x, _, notes = encode(
+        {"year": [2004, 1999], "share": [0.3, 0.5]}, like=FeatureSpace(2, ("share", "year")), scale=None
+    )
     assert x[:, 1].tolist() == [2004, 1999]
     assert not notes

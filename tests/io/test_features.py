@@ -25,6 +25,22 @@ def test_first_column_holds_ids_if_edges_name_them(write):
         read_nodes(path, edge_ids=pa.array(["zoe"]))
 
 
+def test_what_is_learned_from_is_said_first(write):
+    path = write("n.csv", "id,age,kind,born\na,1,x,2020-01-01\nb,2,y,2020-01-02\n")
+    learned = f"{path}: learns from 3 features: 'age', 'kind' (2 values); ids in 'id'"
+    left_out = f"{path}: left out 'born' (dates); `keep` takes a column all the same"
+    hint = "; what you want to predict must not be among them: name it with `label_column`"
+    assert read_nodes(path).notes == [learned + hint, left_out]
+    assert read_nodes(path, guess_labels=False).notes == [learned, left_out]
+    assert read_nodes(path, feature_columns=["born"]).notes == [f"{path}: learns from 1 feature: 'born'; ids in 'id'"]
+    assert read_nodes(path, label_column="kind", keep="born").notes[0] == (
+        f"{path}: learns from 2 features: 'age', 'born'; ids in 'id'; labels in 'kind'"
+    )
+    bare = read_nodes(path, feature_columns=[])
+    assert bare.features is None
+    assert bare.notes == [f"{path}: learns from none of its columns; ids in 'id'"]
+
+
 def test_ids_do_not_span_lines_and_text_may(write):
     path = write("n.csv", 'id,x,t\n1,2,"a\nb"\n2,3,c\n')
     assert read_nodes(path).features.shape == (2, 3)
@@ -35,9 +51,9 @@ def test_ids_do_not_span_lines_and_text_may(write):
 
 
 def test_rows_stand_in_order_if_no_column_holds_ids(write):
-    nodes = read_nodes(write("n.csv", "x,z\n0.5,1\n0.5,2\n"), edge_ids=pa.array([0, 1]))
+    nodes = read_nodes(write("n.csv", "x,z\n0.5,1\n0.6,2\n"), edge_ids=pa.array([0, 1]))
     assert nodes.ids is None
-    assert nodes.features.tolist() == [[0.5, 1], [0.5, 2]]
+    assert nodes.features.tolist() == np.float32([[0.5, 1], [0.6, 2]]).tolist()
 
 
 def test_ids_of_a_matrix_come_from_a_file(write, tmp_path):

@@ -77,7 +77,7 @@ def test_a_store(stored):
     assert data.class_names == ("even", "odd")
 
 
-USUAL = {"features": None, "labels": None, "text": "refuse", "encoding": "utf-8", "directed": False, "scale": None}
+USUAL = {"features": None, "labels": None, "encoding": "utf-8", "directed": False, "scale": None}
 
 
 def test_a_store_takes_options_at_their_defaults(stored):
@@ -89,7 +89,7 @@ def test_a_store_takes_options_at_their_defaults(stored):
     [
         ("features", "nodes.csv"),
         ("labels", "nodes.csv"),
-        ("text", "hash"),
+        ("keep", ["age"]),
         ("encoding", "latin-1"),
         ("directed", True),
         ("scale", True),

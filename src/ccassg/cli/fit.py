@@ -95,7 +95,7 @@ def fit(
 
 
 @app.command()
-@reads_graph(without=("labels", "label_column", "feature_columns", "scale"))
+@reads_graph(without=("labels", "label_column", "feature_columns", "keep", "scale"))
 def embed(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder written by ccassg fit.")],
     files: GraphFiles,
@@ -116,7 +116,7 @@ def embed(
     format_of(output)  # before the work, not after it
     require_replaceable(output, is_ours, inputs=[model, *files.paths])
     encoder = systems.load(model)
-    data = files.open(like=encoder.features_.names)
+    data = files.open(like=encoder.features_)
     say_notes(data.notes)
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say_notes([str(message)])

@@ -44,10 +44,13 @@ class GraphFiles:
         str | None,
         typer.Option(metavar="A,B,...", help="Columns that are features; all but ids and labels by default."),
     ] = None
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Columns to learn from although they look like ids, dates or constants."),
+    ] = None
     directed: Annotated[bool, typer.Option("--directed", help="Keep directions; by default edges go both ways.")] = (
         False
     )
-    text: Annotated[str, typer.Option(help="Free-text feature columns: refuse or hash.")] = "refuse"
     scale: Annotated[
         bool | None,
         typer.Option(
@@ -68,22 +71,26 @@ class GraphFiles:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
         from ccassg.io.open_graph import open_graph
 
-        given = {field.name: getattr(self, field.name) for field in fields(self)} | {"feature_columns": self._columns()}
+        given = {field.name: getattr(self, field.name) for field in fields(self)} | self._columns()
         return open_graph(given.pop("graph"), **(given | more))
 
     def recorded(self) -> dict[str, Any]:
         """Return the arguments of `open_graph` that read it again, from any folder, in JSON's types."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = {field.name: given[field.name] for field in fields(self) if given[field.name] != field.default}
-        if "feature_columns" in changed:
-            changed["feature_columns"] = self._columns()
+        changed |= self._columns()
         if Path(self.graph).exists():
             changed["graph"] = Path(self.graph)
         return {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in changed.items()}
 
-    def _columns(self) -> list[str] | None:
-        names = self.feature_columns
-        return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+    def _columns(self) -> dict[str, list[str]]:
+        """Return the options that list columns, as far as they are given."""
+        given = {"feature_columns": self.feature_columns, "keep": self.keep}
+        return {
+            option: [name.strip() for name in names.split(",") if name.strip()]
+            for option, names in given.items()
+            if names is not None
+        }
 
 
 def graph_of(folder: Path, ids: Any = None) -> Dataset:

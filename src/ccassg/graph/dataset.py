@@ -86,6 +86,8 @@ class Dataset:
         Where each feature came from; None for a matrix without names.
     scaling : Scaling, or None
         How the features were scaled, if they were.
+    idf : tuple of float, or None
+        Inverse document frequency of each feature that is a word of a text, 0 for others; None without text.
     notes : tuple of str
         What was guessed, changed or left out on the way in.
     name : str, or None
@@ -116,6 +118,7 @@ class Dataset:
     name: str | None = None
     card: Card | None = None
     public_split: Split | None = None
+    idf: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         check_kind("graph", self.graph, Graph, "make one with ccassg.as_graph")

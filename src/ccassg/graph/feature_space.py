@@ -15,6 +15,9 @@ from ccassg.graph.graph import Graph
 from ccassg.graph.scaling import Scaling, check_scaling, scale_columns, unscale_columns
 from ccassg.graph.structural import structural_names
 
+# 1 + log of the number of texts is far below.
+MAX_IDF = 1000
+
 
 @dataclass(frozen=True)
 class FeatureSpace:
@@ -24,12 +27,13 @@ class FeatureSpace:
     names: tuple[str, ...] | None = None  # None for a matrix without names
     scaling: Scaling | None = None
     edges: str | None = None  # the fingerprint of the edges that the features were made from, if they were
+    idf: tuple[float, ...] | None = None  # of each feature that is a word of a text, 0 for others; None without text
 
     @classmethod
     def of(cls, data: Dataset) -> Self:
         """Return the space of a dataset's features."""
         edges = edge_fingerprint(data.graph) if data.structural else None
-        return cls(data.graph.n_features, data.feature_names, data.scaling, edges)
+        return cls(data.graph.n_features, data.feature_names, data.scaling, edges, data.idf)
 
     @property
     def structural(self) -> bool:
@@ -53,6 +57,8 @@ class FeatureSpace:
                 f"(`features`)"
             )
         is_named = self.names is not None and data.feature_names is not None and not data.structural
+        if is_named:
+            self._require_same_words(data)
         order = self._order_among(data) if is_named else None
         if order is None:
             self.require_width(graph, model)
@@ -85,6 +91,7 @@ class FeatureSpace:
             "names": None if self.names is None else list(self.names),
             "scaling": None if self.scaling is None else self.scaling._asdict(),
             "edges": self.edges,
+            "idf": None if self.idf is None else list(self.idf),
         }
 
     @classmethod
@@ -101,7 +108,33 @@ class FeatureSpace:
         if not isinstance(edges, str | None):
             raise ValueError("the fingerprint of the edges must be text")
         scaling = check_scaling(value["scaling"], n_features)
-        return cls(n_features, None if names is None else tuple(names), scaling, edges)
+        idf = check_idf(value.get("idf"), names)
+        return cls(n_features, None if names is None else tuple(names), scaling, edges, idf)
+
+    @classmethod
+    def like(cls, given: Any) -> Self | None:
+        """Return the space of a model, a dataset or names of features; None for None."""
+        if given is None or isinstance(given, cls):
+            return given
+        if isinstance(given, Dataset):
+            return cls.of(given)
+        known = getattr(given, "features_", None)
+        if isinstance(known, cls):
+            return known
+        names = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else ()
+        if not names or not all(map(_is_text, names)):
+            raise ValueError(f"like must be a fitted model, a dataset or the names of its features, got {shown(given)}")
+        return cls(len(names), names)
+
+    def _require_same_words(self, data: Dataset) -> None:
+        """Refuse text that was made features of by words of its own."""
+        known = dict(zip(data.feature_names or (), data.idf or (), strict=False))
+        for name, idf in zip(self.names or (), self.idf or (), strict=False):
+            if idf and known.get(name) != idf:
+                raise ValueError(
+                    "the text of the nodes was not read with the words of the model; give the files to the model, or read "
+                    "them with read_graph(..., like=model)"
+                )
 
     def _order_among(self, data: Dataset) -> list[int] | None:
         """Return where the columns of training stand among the new ones; None if there is nothing to change.
@@ -126,7 +159,8 @@ class FeatureSpace:
             rest = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
             raise ValueError(
                 f"the graph lacks {len(lacking):,} of the {len(wanted):,} features used in training, first "
-                f"{', '.join(lacking[:3])}{rest}; give the new nodes the same columns"
+                f"{', '.join(lacking[:3])}{rest}; give the new nodes the same columns, and read them with "
+                f"read_graph(..., like=model)"
             )
         return [place[name] for name in wanted]
 
@@ -147,14 +181,25 @@ class FeatureSpace:
         return _rescale_some(features, scaling, self.scaling)
 
     def _has_scaled_categories(self, scaling: Scaling | None) -> bool:
-        """Whether categories or hashed text were scaled, which training left alone: numbers that no table gave."""
+        """Whether categories were scaled, which training left alone: numbers that no table gave."""
         if scaling is None:
             return False
         now, was = (
             _is_scaled(scaling),
             np.zeros(self.n_features, bool) if self.scaling is None else _is_scaled(self.scaling),
         )
-        return any(now[i] and not was[i] and ("=" in name or "#" in name) for i, name in enumerate(self.names or ()))
+        return any(now[i] and not was[i] and "=" in name for i, name in enumerate(self.names or ()))
+
+
+def check_idf(value: Any, names: Any) -> tuple[float, ...] | None:
+    """Return the idf of features with names, or None, from a file that anyone may have written; ValueError unless it is one."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(type(idf) in (int, float) and 0 <= idf <= MAX_IDF for idf in value):
+        raise ValueError(f"idf must be a list of numbers from 0 to {MAX_IDF}")
+    if names is None or len(names) != len(value) or len(set(names)) < len(names):
+        raise ValueError("idf must go with as many names of features, all different")
+    return tuple(map(float, value))
 
 
 def edge_fingerprint(graph: Graph) -> str:
@@ -200,7 +245,7 @@ def _rescale(matrix: Array, before: Scaling | None, after: Scaling | None) -> No
 
 
 def _rescale_some(features: sp.csr_array, before: Scaling | None, after: Scaling | None) -> sp.csr_array:
-    """Rescale the numbers among sparse columns; categories and hashed text stay as they are, and sparse."""
+    """Rescale the numbers among sparse columns; categories and words stay as they are, and sparse."""
     is_number = np.any([_is_scaled(scaling) for scaling in (before, after) if scaling is not None], axis=0)
     chosen, rest = np.flatnonzero(is_number), np.flatnonzero(~is_number)
     numbers = features[:, chosen].toarray()

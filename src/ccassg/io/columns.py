@@ -1,6 +1,6 @@
 """Which column of a table is what: named by the user, or guessed by its name, alike in every reader."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -137,6 +137,21 @@ def not_a_number(table: Table, name: str, column: pa.ChunkedArray, role: str) ->
                 f"value or leave the column out"
             )
     return ValueError(f"{table}, column {name!r}: {role} are written as text; store them as numbers")
+
+
+def distinct_values(
+    column: pa.ChunkedArray, missing: Collection[str], order: Callable[[set[str]], list[str]] = sorted
+) -> tuple[list[str], Array]:
+    """Return the different values of a column, without blanks around them, and for each row its position among them.
+
+    The position is -1 where a cell is null or holds one of the values that mean nothing.
+    """
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    values = [value.strip() for value in encoded.dictionary.to_pylist()]
+    distinct = order({value for value in values if value not in missing})
+    rank = {value: i for i, value in enumerate(distinct)}
+    lookup = np.array([rank.get(value, -1) for value in values] + [-1], np.int64)
+    return distinct, lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
 
 
 def check_weights(table: Table, name: str, weights: Array) -> None:

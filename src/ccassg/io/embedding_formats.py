@@ -6,6 +6,7 @@ Writers take some rows at a time: the matrix may lie in a file larger than memor
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +52,7 @@ def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array
     for name in names:
         if tables.is_string(data[name].type):  # categories are features, not embeddings
             raise columns.not_a_number(table, name, data[name], "an embedding")
-    z, _, _ = encode_columns(table, data, names)
+    z: Any = encode_columns(table, data, names, keep=names).features
     return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
 
 

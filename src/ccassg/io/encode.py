@@ -1,32 +1,43 @@
-"""Turn columns of a node table into features: numbers as they are or scaled, categories one-hot, text hashed if allowed.
+"""Turn columns of a node table into features: numbers as they are or scaled, categories one-hot, text as tf-idf of its words.
 
-A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a category), ``abstract#17`` (hashed text),
-``vector[3]`` (an entry of a list). The names of one table, given as ``like`` to another, make the second one's features
-match the first one's, column by column: what a trained encoder needs to see new nodes.
+A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a category), ``abstract#graph`` and
+``abstract#large graph`` (words of a text), ``vector[3]`` (an entry of a list). What a model knows of its features, given as
+``like``, makes those of another table match them, column by column: what a trained encoder needs to see new nodes.
 """
 
-import re
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+import contextlib
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ccassg.graph import Array, Features, scaling
+from ccassg.graph import Array, Features, FeatureSpace, scaling
 from ccassg.graph.scaling import Scaling
-from ccassg.io.columns import numbers
+from ccassg.io.columns import distinct_values, numbers
 from ccassg.io.sizes import Spread, mostly_zeros, says_scaled, sizes_of_list, spread_of
-from ccassg.io.tables import FrameTable, Table, counted, is_string, listed, shown
+from ccassg.io.tables import Table, counted, is_string, listed, plain, shown
+from ccassg.io.usable import Kind, amounts, is_list, judge
+from ccassg.io.words import MAX_WORDS, count_words, learn_words
 
-MAX_CATEGORIES = 256
-MAX_CATEGORY_LENGTH = 60
-TEXT_DIM = 256
 # In the note on scales; the report page shows a note with these words as a warning.
 DROWNS = "will rule the embedding"
+# In the note on what is learned from, which is no warning.
+LEARNS = "learns from"
 FLOAT32_MAX = float(np.finfo(np.float32).max)
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+DAY_MS = 86_400_000
+
+
+class Encoded(NamedTuple):
+    """Features (n, n_features), their names, how they were scaled and their idf; all None where no column is one."""
+
+    features: Features | None = None
+    names: tuple[str, ...] | None = None
+    scaling: Scaling | None = None
+    idf: tuple[float, ...] | None = None
+    described: Sequence[str] = ()  # each column, for the note that says what is learned from
 
 
 def encode_columns(
@@ -34,78 +45,24 @@ def encode_columns(
     data: pa.Table,
     columns: Sequence[str],
     *,
-    text: str = "refuse",
-    text_dim: int = TEXT_DIM,
-    like: Sequence[str] | None = None,
+    keep: Collection[str] = (),
+    like: FeatureSpace | None = None,
     scale: bool | None = False,
-) -> tuple[Features, tuple[str, ...], Scaling | None]:
-    """Turn columns of ``data``, in this order, into features (n, n_features), their names and, if scaled, their scaling.
+) -> Encoded:
+    """Turn columns of ``data``, in this order, into features.
 
-    Features are sparse if at least three quarters of more than 64 columns are zeros. Free text is refused with advice, or
-    its words are counted and hashed to ``text_dim`` columns. ``like`` are names to reproduce; see the module's head.
-    ``scale`` brings columns of numbers to mean 0 and standard deviation 1; categories and text stay as they are. None does
-    so where sizes are far apart, but for many columns of mostly zeros and for features that are to be like others.
+    Features are sparse if at least three quarters of more than 64 columns are zeros. Columns that are none (`usable`) are left
+    out, unless in ``keep``. ``like`` is what to reproduce; see the module's head. ``scale`` brings columns of numbers to mean 0
+    and standard deviation 1; categories and text stay as they are. None does so where sizes are far apart, but for many columns
+    of mostly zeros, where numbers are missing, which become the mean, and not for features that are to be like others.
     """
-    blocks: list[Any] = []
-    names: list[str] = []
-    numeric: list[Array] = []
-    sizes: dict[str, float] = {}
-    categories: dict[str, int] = {}
-    stems = _by_stem(like or (), columns)
-    for name in columns:
-        column = data[name]
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        wanted = stems.get(name)
-        if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-            block, made = _lists(table, name, column)
-            sizes |= sizes_of_list(name, block, made)
-        elif wanted or is_string(kind):
-            block, made = _strings(table, name, column, text, text_dim, wanted)
-            sizes[name] = 1.0
-            if made[0].startswith(f"{name}="):
-                categories[name] = len(made)
-        else:
-            numeric.append(_numbers(table, name, column))
-            sizes[name] = float(scaling.column_sizes(numeric[-1][:, None])[0])
-            names.append(name)
-            continue
-        _flush(blocks, numeric)
-        blocks.append(block)
-        names += made
-    _flush(blocks, numeric)
-    spread = spread_of(sizes) if like is None and not scale else None
-    dense = [block for block in blocks if isinstance(block, np.ndarray)]
-    automatic = scale is None and spread is not None and not mostly_zeros(dense)
-    used = _scale(blocks, len(names)) if scale or automatic else None
-    if like is None:
-        _note_categories(table, categories)
-        if spread is not None:
-            table.notes.append(says_scaled(table, spread) if automatic else _says_drowned(table, spread))
-        return _assemble(blocks), tuple(names), used
-    place = {name: i for i, name in enumerate(names)}
-    lacking = [name for name in like if name not in place]
-    if lacking:
-        raise ValueError(
-            f"{table} lacks {len(lacking):,} of the {len(like):,} features used in training, first {listed(lacking, 3)}; "
-            f"give the new nodes the same columns"
-        )
-    matrix = _assemble(blocks)
-    return (matrix if names == list(like) else matrix[:, [place[name] for name in like]]), tuple(like), used
-
-
-def distinct_values(
-    column: pa.ChunkedArray, missing: Collection[str], order: Callable[[set[str]], list[str]] = sorted
-) -> tuple[list[str], Array]:
-    """Return the different values of a column, without blanks around them, and for each row its position among them.
-
-    The position is -1 where a cell is null or holds one of the values that mean nothing.
-    """
-    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
-    values = [value.strip() for value in encoded.dictionary.to_pylist()]
-    distinct = order({value for value in values if value not in missing})
-    rank = {value: i for i, value in enumerate(distinct)}
-    lookup = np.array([rank.get(value, -1) for value in values] + [-1], np.int64)
-    return distinct, lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
+    stems = {} if like is None else _by_stem(like.names or (), columns)
+    kinds = _kinds(table, data, columns, keep) if like is None else _known_kinds(data, columns, like, stems)
+    n_texts = max(1, list(kinds.values()).count("text"))
+    made = _Made(table, scale, like, most_words=min(MAX_WORDS, 4 * MAX_WORDS // n_texts))
+    for name, kind in kinds.items():
+        made.add(name, kind, data[name], stems.get(name, ()))
+    return made.encoded()
 
 
 def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
@@ -114,62 +71,183 @@ def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
     return [name for name in available if name in wanted]
 
 
-def _numbers(table: Table, name: str, column: pa.ChunkedArray) -> Array:
+def _kinds(table: Table, data: pa.Table, columns: Sequence[str], keep: Collection[str]) -> dict[str, Kind]:
+    """Return what each column is, without those left out, of which a note tells."""
+    judged = {name: judge(table, name, data[name]) for name in columns}
+    left_out = [f"{shown(name)} ({why})" for name, (_, why) in judged.items() if why is not None and name not in keep]
+    if left_out:
+        table.notes.append(f"{table}: left out {first_of(left_out, 12)}; `keep` takes a column all the same")
+    return {name: kind for name, (kind, why) in judged.items() if why is None or name in keep}
+
+
+def _known_kinds(
+    data: pa.Table, columns: Sequence[str], like: FeatureSpace, stems: dict[str, list[str]]
+) -> dict[str, Kind]:
+    """Return what each column was in training."""
+    names = set(like.names or ())
+    words = {name for name, idf in zip(like.names or (), like.idf or (), strict=False) if idf}
+    kinds: dict[str, Kind] = {}
+    for name in columns:
+        if is_list(plain(data[name]).type):
+            kinds[name] = "list"
+        elif name in names:
+            kinds[name] = "number"
+        elif name in stems:
+            kinds[name] = "text" if stems[name][0] in words else "category"
+    return kinds
+
+
+class _Made:
+    """The features made so far, block by block, and what is to be said of them."""
+
+    def __init__(self, table: Table, scale: bool | None, like: FeatureSpace | None, most_words: int) -> None:
+        self.table, self.scale, self.like, self.most_words = table, scale, like, most_words
+        self.blocks: list[Any] = []
+        self.names: list[str] = []
+        self.idf: list[float] = []  # 0 for what is no word
+        self.numeric: list[Array] = []  # columns not yet in a block
+        self.sizes: dict[str, float] = {}
+        self.missing: dict[str, int] = {}
+        self.described: list[str] = []
+
+    def add(self, name: str, kind: Kind, column: pa.ChunkedArray, wanted: Sequence[str]) -> None:
+        """Make features of a column, in training those ``wanted``."""
+        if kind in ("number", "date"):
+            self.numeric.append(self._numbers(name, column))
+            self.sizes[name] = float(scaling.column_sizes(self.numeric[-1][:, None])[0])
+            self._remember([name], shown(name))
+            return
+        self._flush()
+        idf = None
+        if kind == "list":
+            block, made = _lists(self.table, name, column)
+            self.sizes |= sizes_of_list(name, block, made)
+            described = f"{len(made):,} numbers"
+        elif kind == "category":
+            values, codes = distinct_values(column, ("",))
+            categories = [each[len(name) + 1 :] for each in wanted] if self.like else sorted(values)
+            block, made = _one_hot(self.table, name, values, codes, categories)
+            described = counted(len(made), "value", "values")
+        else:
+            texts = plain(column).cast(pa.large_string())
+            words, idf = self._words(name, texts, wanted)
+            if not words:
+                return
+            block, made = count_words(texts, words, idf), [f"{name}#{word}" for word in words]
+            described = f"{len(made):,} words and pairs of words, as tf-idf"
+        if kind != "list":
+            self.sizes[name] = 1.0
+        self.blocks.append(block)
+        self._remember(made, f"{shown(name)} ({described})", idf)
+
+    def encoded(self) -> Encoded:
+        """Return all of it, scaled if that was asked for or is needed, and say so."""
+        self._flush()
+        if not self.blocks and self.like is None:
+            return Encoded()
+        spread = spread_of(self.sizes) if self.like is None else None
+        dense = [block for block in self.blocks if isinstance(block, np.ndarray)]
+        automatic = self.scale is None and (bool(self.missing) or (spread is not None and not mostly_zeros(dense)))
+        is_scaled = self.like is None and (self.scale or automatic)
+        used = _scale(self.blocks, len(self.names)) if is_scaled else None
+        if self.missing:
+            named = [f"{shown(name)} ({n:,})" for name, n in self.missing.items()]
+            self.table.notes.append(f"{self.table}: took the mean where a number is missing: {first_of(named)}")
+        if spread is not None:
+            self.table.notes.append(says_scaled(self.table, spread) if is_scaled else _says_drowned(self.table, spread))
+        elif is_scaled and self.scale is None:
+            self.table.notes.append(
+                f"{self.table}: brought columns of numbers to mean 0 and deviation 1, so that the mean is 0"
+            )
+        idf = np.array(self.idf) if any(self.idf) else None
+        names, wanted = self.names, list(self.names if self.like is None else self.like.names or ())
+        order = None if names == wanted else _order(self.table, names, wanted)
+        matrix = _assemble(self.blocks)
+        if order is not None:
+            matrix, names, idf = matrix[:, order], wanted, None if idf is None else idf[order]
+        return Encoded(matrix, tuple(names), used, None if idf is None else tuple(idf.tolist()), self.described)
+
+    def _numbers(self, name: str, column: pa.ChunkedArray) -> Array:
+        column = _as_numbers(self.table, name, plain(column))
+        missing = column.is_null(nan_is_null=True)
+        if n_missing := pc.sum(missing).as_py():
+            mean = self._mean(name, column)
+            if mean is None:
+                how = "leave `scale` out" if self.like is None else "train with columns that are scaled"
+                why = f"no value (empty or NaN), and the mean stands for it only in scaled columns; fill or drop such rows, or {how}"
+                self.table.refuse_where(name, missing, why)
+            self.missing[name] = n_missing
+            column = pc.if_else(missing, mean, column.cast(pa.float64(), safe=False))
+        values = numbers(self.table, name, column, "a feature")
+        too_large = np.abs(values) > FLOAT32_MAX
+        self.table.refuse_where(name, too_large, lambda row: f"{values[row]:g} is beyond 3e38; rescale it")
+        return values.astype(np.float32)
+
+    def _mean(self, name: str, column: pa.ChunkedArray) -> float | None:
+        """Return what stands for missing numbers: the mean, that of training if there was one; None where nothing can."""
+        if self.like is not None:
+            place = (self.like.names or ()).index(name) if name in (self.like.names or ()) else -1
+            return None if self.like.scaling is None or place < 0 else self.like.scaling.means[place]
+        present = column.filter(pc.invert(column.is_null(nan_is_null=True)))
+        return (
+            None
+            if self.scale is False or not len(present)
+            else float(pc.mean(present.cast(pa.float64(), safe=False)).as_py())
+        )
+
+    def _words(self, name: str, texts: pa.ChunkedArray, wanted: Sequence[str]) -> tuple[list[str], Array]:
+        if self.like is not None:
+            known = dict(zip(self.like.names or (), self.like.idf or (), strict=True))
+            wanted = [each for each in wanted if known[each]]
+            return [each[len(name) + 1 :] for each in wanted], np.array([known[each] for each in wanted])
+        words, idf = learn_words(texts, self.most_words)
+        if not words:
+            self.table.notes.append(f"{self.table}: left out {shown(name)} (text of which no word is in two rows)")
+        return words, idf
+
+    def _remember(self, made: Sequence[str], described: str, idf: Array | None = None) -> None:
+        self.names += made
+        self.idf += [0.0] * len(made) if idf is None else idf.tolist()
+        self.described.append(described)
+
+    def _flush(self) -> None:
+        if self.numeric:
+            self.blocks.append(np.ascontiguousarray(np.stack(self.numeric).T))
+            self.numeric.clear()
+
+
+def _as_numbers(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return amounts written as text as numbers, and dates as days since 1970; anything else as it is."""
     kind = column.type
+    if is_string(kind) and (found := amounts(column)) is not None:
+        return found
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or is_string(kind):
+        with contextlib.suppress(pa.ArrowInvalid):  # text that is no date
+            days = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()).cast(pa.float64())
+            return pc.divide(days, DAY_MS)
     if pa.types.is_temporal(kind):
         raise ValueError(
-            f"{table}, column {name!r}: {kind} is neither number nor category; turn it into a number (days, say) or leave "
-            f"it out (`feature_columns` lists the columns to use)"
+            f"{table}, column {name!r}: {kind} is neither number, date nor category; turn it into a number or leave it out"
         )
-    values = numbers(table, name, column, "a feature")
-    table.refuse_where(name, np.abs(values) > FLOAT32_MAX, lambda row: f"{values[row]:g} is beyond 3e38; rescale it")
-    return values.astype(np.float32)
+    return column
 
 
-def _strings(
-    table: Table, name: str, column: pa.ChunkedArray, text: str, text_dim: int, wanted: list[str] | None
-) -> tuple[sp.csr_array, list[str]]:
-    if wanted and wanted[0].startswith(f"{name}#"):
-        numbers = {int(end) for end in (w[len(name) + 1 :] for w in wanted) if re.fullmatch(r"\d{1,9}", end, re.ASCII)}
-        # All of them are in the names: what a file claims beside is not believed.
-        if numbers != set(range(len(numbers))) or not numbers:
-            raise ValueError(
-                f"{table}, column {name!r}: {shown(wanted[0])} of the model is no hashed text that a table gave; fit it again"
-            )
-        return _hash(name, column, len(numbers))
-    explicit = pa.types.is_dictionary(column.type) and isinstance(table, FrameTable)
-    values, codes = distinct_values(column, ("",))
-    if wanted:
-        return _one_hot(table, name, values, codes, [w[len(name) + 1 :] for w in wanted])
-    _refuse_mixture(table, name, values, codes)
-    n_used = len(values)
-    long = max((len(value) for value in values), default=0) > MAX_CATEGORY_LENGTH
-    few = n_used <= 20 or n_used <= len(codes) / 2
-    if explicit or (n_used <= MAX_CATEGORIES and few and not long):
-        return _one_hot(table, name, values, codes, sorted(values))
-    if text == "hash":
-        table.notes.append(f"{table}: hashed the text of column {name!r} to {text_dim} features")
-        return _hash(name, column, text_dim)
-    raise ValueError(
-        f"{table}, column {name!r}: free text ({n_used:,} different values, such as {shown(values[0])}); hash it to numbers "
-        f"with `text='hash'`, or leave it out (`feature_columns` lists the columns to use)"
-    )
+def first_of(described: Sequence[str], most: int = 5) -> str:
+    """Return the first of several descriptions, and how many more there are."""
+    more = f" and {len(described) - most:,} more" if len(described) > most else ""
+    return ", ".join(described[:most]) + more
 
 
-def _refuse_mixture(table: Table, name: str, values: list[str], codes: Array) -> None:
-    """Refuse numbers with a few words among them: a damaged column, not categories."""
-    is_number = pc.match_substring_regex(pa.array(values, pa.large_string()), NUMBER).to_numpy(zero_copy_only=False)
-    filled = codes[codes >= 0]
-    if not len(filled) or is_number.all() or is_number[filled].mean() < 0.5:
-        return
-    table.refuse_where(
-        name,
-        (codes >= 0) & ~is_number[codes],
-        lambda row: (
-            f"{shown(values[codes[row]])} among numbers; mend the value or leave the column out (`feature_columns` lists "
-            f"the columns to use)"
-        ),
-    )
+def _order(table: Table, names: Sequence[str], like: Sequence[str]) -> list[int]:
+    """Return where features of training stand among those made; ValueError if one is not there."""
+    place = {name: i for i, name in enumerate(names)}
+    lacking = [name for name in like if name not in place]
+    if lacking:
+        raise ValueError(
+            f"{table} lacks {len(lacking):,} of the {len(like):,} features used in training, first {listed(lacking, 3)}; "
+            f"give the new nodes the same columns"
+        )
+    return [place[name] for name in like]
 
 
 def _one_hot(
@@ -192,14 +270,6 @@ def _one_hot(
     return matrix, [f"{name}={value}" for value in categories] or [f"{name}="]
 
 
-def _hash(name: str, column: pa.ChunkedArray, dim: int) -> tuple[sp.csr_array, list[str]]:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    words = column.cast(pa.large_string()).fill_null("").to_pylist()
-    matrix = HashingVectorizer(n_features=dim, norm="l2", dtype=np.float32).transform(words)
-    return sp.csr_array(matrix), [f"{name}#{i}" for i in range(dim)]
-
-
 def _lists(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, list[str]]:
     """Return the numbers of a column whose cells are vectors of one length."""
     array = column.combine_chunks()
@@ -213,17 +283,6 @@ def _lists(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, lis
     bad = ~(np.abs(values) <= FLOAT32_MAX).all(axis=1)
     table.refuse_where(name, bad, "NaN or infinite; fill or drop such rows")
     return values.astype(np.float32), [f"{name}[{i}]" for i in range(width)]
-
-
-def _note_categories(table: Table, n_values: dict[str, int]) -> None:
-    """Say which columns became yes-or-no features: what someone means to predict from the embedding must not be in it."""
-    if n_values:
-        named = [f"{shown(name)} ({n})" for name, n in n_values.items()]
-        more = f" and {len(named) - 5:,} more" if len(named) > 5 else ""
-        table.notes.append(
-            f"{table}: took the values of {', '.join(named[:5])}{more} as features; name what you want to predict with "
-            f"`label_column`, or the embedding is made from it"
-        )
 
 
 def _says_drowned(table: Table, spread: Spread) -> str:
@@ -245,12 +304,6 @@ def _scale(blocks: list[Any], width: int) -> Scaling:
             scaling.scale_columns(block, means[here], deviations[here])
         start = here.stop
     return scaling.as_scaling(means, deviations)
-
-
-def _flush(blocks: list[Any], numeric: list[Array]) -> None:
-    if numeric:
-        blocks.append(np.ascontiguousarray(np.stack(numeric).T))
-        numeric.clear()
 
 
 def _assemble(blocks: list[Any]) -> Features:

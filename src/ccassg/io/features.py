@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ccassg.graph import FeatureSpace
 from ccassg.graph.checks import check_features
 from ccassg.graph.scaling import as_scaling, means_and_deviations, scale_columns
 from ccassg.io import columns, tables
 from ccassg.io.arrays import MATRIX_SUFFIXES, Matrix, read_matrix, read_vector
-from ccassg.io.encode import columns_of, encode_columns
+from ccassg.io.encode import LEARNS, Encoded, columns_of, encode_columns, first_of
 from ccassg.io.files import READING, Reading, suffix_of
 from ccassg.io.ids import flat, positions, settle, unique_ids
 from ccassg.io.open_table import open_table
@@ -27,8 +28,8 @@ def read_nodes(
     feature_columns: Sequence[str | int] | None = None,
     label_column: str | int | None = None,
     guess_labels: bool = True,
-    text: str = "refuse",
-    like: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    like: FeatureSpace | None = None,
     scale: bool | None = None,
     reading: Reading = READING,
 ) -> NodeRows:
@@ -38,8 +39,6 @@ def read_nodes(
     The ids that the edges name, ``edge_ids``, tell whether a table's first column holds ids. A dense matrix is scaled as
     columns of numbers are, but never unasked if it is mostly zeros or looks like principal components; a sparse one stays.
     """
-    if text not in ("refuse", "hash"):
-        raise ValueError(f"text must be 'refuse' or 'hash', got {tables.shown(text)}")
     if not isinstance(scale, bool | None):
         raise ValueError(f"scale must be True, False or None, got {tables.shown(scale)}")
     if scale and like is not None:
@@ -57,24 +56,32 @@ def read_nodes(
         table.limits.require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
     names_id, data = _choose_ids(table, id_column, edge_ids)
     label = columns.label_column(table, label_column, names_id) if guess_labels or label_column is not None else None
-    if label is not None and label_column is None:
-        table.notes.append(f"{table}: took column {label!r} as labels, not as a feature")
+    kept = [
+        columns.find_column(table, name, "features", "keep")
+        for name in ((keep,) if isinstance(keep, str) else keep or ())
+    ]
+    if taken := next((name for name in kept if name in (names_id, label)), None):
+        raise ValueError(f"{table}: column {taken!r} holds the ids or labels and cannot be a feature as well (`keep`)")
     chosen = _feature_columns(table, feature_columns, like, (names_id, label))
     if chosen or label is not None:
         as_text = [name for name in (names_id, label) if name is not None]
         data = table.read(list(dict.fromkeys([*chosen, *as_text])), as_text=as_text)
-    features = feature_names = scaling = None
     found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id])
-    if chosen or like:
-        features, feature_names, scaling = encode_columns(table, data, chosen, text=text, like=like, scale=scale)
+    encoded = Encoded()
+    if chosen or like is not None:
+        named = kept if feature_columns is None else chosen
+        encoded = encode_columns(table, data, chosen, keep=named, like=like, scale=scale)
+    if like is None:
+        table.notes.insert(0, _says_learned(table, encoded, names_id, label, warn=guess_labels))
     return NodeRows(
         name=str(table),
         n_rows=data.num_rows,
         ids=found_ids,
         from_text=table.is_text,
-        features=features,
-        feature_names=feature_names,
-        scaling=scaling,
+        features=encoded.features,
+        feature_names=encoded.names,
+        scaling=encoded.scaling,
+        idf=encoded.idf,
         labels=data[label] if label is not None else None,
         label_place=(table, label) if label is not None else None,
         notes=table.notes,
@@ -96,7 +103,7 @@ def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> N
     matrix = check_features(source.values) if in_memory else read_matrix(source, reading.limits)
     notes: list[str] = []
     scaling = None
-    spread = spread_of_matrix(matrix) if scale is None and isinstance(matrix, np.ndarray) else None
+    spread = spread_of_matrix(matrix) if scale is not False and isinstance(matrix, np.ndarray) else None
     if spread is not None:
         notes.append(says_scaled(source, spread))
     if isinstance(matrix, np.ndarray) and (scale or spread is not None):
@@ -160,13 +167,28 @@ def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedA
     return bool((positions(flat(ends), flat(rows)) >= 0).any())
 
 
+def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> str:
+    """Say which columns are features, and which are ids and labels; ``warn`` that some may tell what is to be predicted."""
+    said = f"{table}: {LEARNS} none of its columns"
+    if encoded.names is not None:
+        n_features = tables.counted(len(encoded.names), "feature", "features")
+        said = f"{table}: {LEARNS} {n_features}: {first_of(encoded.described)}"
+    said += "".join(f"; {what} in {name!r}" for what, name in (("ids", ids), ("labels", label)) if name is not None)
+    if warn and label is None and any(mark in name for name in encoded.names or () for mark in "=#"):
+        said += "; what you want to predict must not be among them: name it with `label_column`"
+    return said
+
+
 def _feature_columns(
-    table: Table, chosen: Sequence[str | int] | None, like: Sequence[str] | None, others: Sequence[str | None]
+    table: Table,
+    chosen: Sequence[str | int] | None,
+    like: FeatureSpace | None,
+    others: Sequence[str | None],
 ) -> list[str]:
     """Return the columns to encode: those the user named, those that ``like`` came from, or all but ids and labels."""
     if chosen is None:
         names = [name for name in table.names if name not in others]
-        return names if like is None else columns_of(like, names)
+        return names if like is None else columns_of(like.names or (), names)
     names = [columns.find_column(table, name, "features", "feature_columns") for name in chosen]
     if len(set(names)) < len(names):
         raise ValueError(f"{table}: `feature_columns` names a column twice: {tables.listed(names)}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ccassg.graph import Array, Dataset, Features, Graph, as_graph
+from ccassg.graph import Array, Dataset, Features, FeatureSpace, Graph, as_graph
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
 from ccassg.io.arrays import MATRIX_SUFFIXES
@@ -42,8 +42,8 @@ def read_graph(
     feature_columns: Sequence[str | int] | None = None,
     label_column: str | int | None = None,
     directed: bool = False,
-    text: str = "refuse",
-    like: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    like: Any = None,
     scale: bool | None = None,
     n_components: int = 32,
     header: bool | None = None,
@@ -59,8 +59,8 @@ def read_graph(
         `as_graph` takes, with its own node attributes (NetworkX), ``x`` and ``y`` (PyG), ``X`` and ``obs`` (AnnData).
     features : path-like, frame or matrix
         A node table or a matrix; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
-        features are made from the edges (`structural_features`) and nodes come in increasing order of their ids. Of
-        NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
+        features are made from the edges (`structural_features`) and nodes come in increasing order of their ids. Text
+        in a table becomes tf-idf of its words; ids, dates and constants are left out, as a note says. Of NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
     labels : path-like, frame or sequence
         Labels, if they are not a column of the node table; a sequence is in the order of the nodes.
     ids : path-like
@@ -72,13 +72,14 @@ def read_graph(
         ``Data``, or a column of ``obs``.
     directed : bool
         Keep directions; by default every edge gets its reverse.
-    text : {"refuse", "hash"}
-        What to do with free text among the features: an error with advice, or its words counted and hashed.
-    like : sequence of str
-        The ``feature_names`` of the graph a model was trained on: those of new nodes are matched with them.
+    keep : sequence of str
+        Columns to learn from although they look like ids, dates, addresses or constants, which are left out otherwise.
+    like : model, Dataset or sequence of str
+        A fitted model, the dataset it was trained on, or their ``feature_names``: what is read becomes the same features. Text
+        needs one of the first two, which know how words are weighed.
     scale : bool, optional
         Bring every numeric column to mean 0 and standard deviation 1 over the nodes, a constant one to 0. By default where
-        columns are of very different size, with a note. Categories, hashed text, sparse matrices and features made from
+        columns are of very different size, with a note. Categories, text, sparse matrices and features made from
         the edges stay as they are. A model brings new nodes to the scale of those it was trained on.
     n_components : int
         For `structural_features`.
@@ -109,7 +110,8 @@ def read_graph(
     >>> data.ids, data.feature_names, data.labels
     (array(['cid', 'bob', 'ann'], dtype=object), ('age',), ['x', 'y', 'x'])
     """
-    like = None if like is None else tuple(like)
+    space = FeatureSpace.like(like)
+    space = space if space is None or space.names is not None else None
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
     edges, features, labels, ids = as_rows(edges, features, labels, ids, label_column=label_column)
@@ -139,8 +141,8 @@ def read_graph(
             feature_columns=feature_columns,
             label_column=label_column if labels is None else None,
             guess_labels=labels is None,
-            text=text,
-            like=like,
+            keep=keep,
+            like=space,
             scale=scale,
             reading=reading,
         )
@@ -178,8 +180,8 @@ def read_graph(
         y, class_names = _match_labels(table, node_ids, found.from_text, notes)
     elif nodes is not None and nodes.labels is not None:
         y, class_names = encode_labels(nodes)
-    scaling = None if nodes is None else nodes.scaling
-    return Dataset(graph, y, class_names, feature_names, scaling, tuple(dict.fromkeys(notes)))
+    scaling, idf = (None, None) if nodes is None else (nodes.scaling, nodes.idf)
+    return Dataset(graph, y, class_names, feature_names, scaling, tuple(dict.fromkeys(notes)), idf=idf)
 
 
 def _of_folder(folder: Path, features: Any, labels: Any, ids: Any) -> tuple[Path, Any, Any, Any]:

@@ -13,7 +13,6 @@ from ccassg.graph import Array
 from ccassg.io import columns, tables
 from ccassg.io.arrays import read_vector
 from ccassg.io.embeddings import read_embeddings
-from ccassg.io.encode import distinct_values
 from ccassg.io.features import open_nodes
 from ccassg.io.files import READING, Reading
 from ccassg.io.folders import RUN, require_whole
@@ -83,7 +82,7 @@ def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
         raise ValueError(f"{table}, column {name!r}: {kind} cannot be a class; labels are integers or names")
     if table.is_text:
         refuse_line_breaks(table, name, column, "no class holds a line break")
-    classes, codes = distinct_values(column, MISSING_LABELS, _sorted_classes)
+    classes, codes = columns.distinct_values(column, MISSING_LABELS, _sorted_classes)
     if classes and _all_digits(classes):
         wrong = [code for code, value in enumerate(classes) if not INTEGER.fullmatch(value)]
         table.refuse_where(

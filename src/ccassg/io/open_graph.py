@@ -7,6 +7,7 @@ from typing import Any
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
 from ccassg.io import tables
+from ccassg.io.encode import LEARNS
 from ccassg.io.graphs import read_graph
 from ccassg.io.objects import holds_graph
 from ccassg.io.store import is_store, open_store
@@ -43,13 +44,15 @@ def open_object(data: Any, *, stacklevel: int = 3, **options: Any) -> Any:
         return data
     found = open_graph(graph, **({} if features is None else {"features": features}), **options)
     for note in found.notes:
+        if LEARNS in note:  # what went as expected is no warning
+            continue
         warnings.warn(note, stacklevel=stacklevel)
     return found
 
 
 def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:
     """Open a store; ValueError if options ask for what it cannot give, rather than passing over them."""
-    usual = {"text": "refuse", "encoding": "utf-8", "directed": False, "like": options.get("like")}
+    usual = {"encoding": "utf-8", "directed": False, "like": options.get("like")}
     for name, value in options.items():
         if value != usual.get(name):
             raise ValueError(

@@ -28,6 +28,7 @@ import scipy.sparse as sp
 
 from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import mapped
+from ccassg.graph.feature_space import check_idf
 from ccassg.graph.scaling import check_scaling
 from ccassg.io.files import first_line, open_regular, sha256
 
@@ -110,7 +111,7 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
     )
     names = (manifest["class_names"], manifest["feature_names"])
     classes, columns = (None if given is None else tuple(given) for given in names)
-    return Dataset(graph, arrays.get("labels"), classes, columns, manifest["scaling"])
+    return Dataset(graph, arrays.get("labels"), classes, columns, manifest["scaling"], idf=manifest["idf"])
 
 
 def require_own(path: Path) -> None:
@@ -213,6 +214,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             raise ValueError(f"{file}: class_names and feature_names must be lists of strings or null")
         try:
             manifest["scaling"] = check_scaling(manifest.get("scaling"), manifest["n_features"])
+            manifest["idf"] = check_idf(manifest.get("idf"), manifest["feature_names"])
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
         missing = {"indptr", "indices"} - set(manifest["arrays"])

@@ -31,7 +31,7 @@ def write_store(
     path : path-like
         The folder to make.
     data : Dataset or Graph
-        Of a dataset, labels, class names, feature names and scaling are kept with the graph.
+        Of a dataset, labels, class names, feature names, scaling and idf are kept with the graph.
     parts : int array of shape (n,), optional
         The part of every node. Nodes are then stored part by part, each part in the old order, so that a part is a range of
         rows; their ids (or old numbers) go with them.
@@ -73,6 +73,7 @@ def write_store(
             class_names=data.class_names,
             feature_names=data.feature_names,
             scaling=None if data.scaling is None else data.scaling._asdict(),
+            idf=None if data.idf is None else list(data.idf),
         )
 
 
@@ -212,6 +213,7 @@ class StoreWriter:
             "class_names": None,
             "feature_names": None,
             "scaling": None,
+            "idf": None,
         } | known
         manifest["arrays"] = self._entries
         manifest["sha256"] = manifest_hash(manifest)

@@ -133,6 +133,7 @@ class NodeRows:
     features: Features | None = None
     feature_names: tuple[str, ...] | None = None  # None for matrices, whose columns have no names
     scaling: Scaling | None = None
+    idf: tuple[float, ...] | None = None  # of words of text; see `Dataset`
     labels: pa.ChunkedArray | None = None  # as written; see `encode_labels`
     label_place: tuple[Table, str] | None = None  # where the labels stand, for messages
     notes: list[str] = field(default_factory=list)

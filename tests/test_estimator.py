@@ -288,8 +288,8 @@ def test_objects_are_read_as_files_are_with_notes_as_warnings(tmp_path, monkeypa
         with pytest.warns(UserWarning, match="were brought to mean 0 and deviation 1"):
             z = CCASSG(random_state=0).fit_transform(X, features=features)
         np.testing.assert_allclose(z, wanted, atol=1e-5)
-    with pytest.warns(UserWarning, match="'label' as labels"):
-        model = CCASSG(random_state=0).fit((edges, nodes))
+    assert "labels in 'label'" in data.notes[0]
+    model = CCASSG(random_state=0).fit((edges, nodes))
     assert model.feature_names_in_.tolist() == ["year", "share"]
     with pytest.warns(UserWarning, match="repeated edges"):  # new nodes come to the scale of training
         again = model.transform(edges, features=nodes[["share", "year", "id"]])

@@ -28,7 +28,12 @@ def set_policy() -> None:
 def warn_if_late() -> None:
     """Say once what to do where PyTorch was loaded before us, with several threads, and the machine is busy."""
     global _is_late
-    if _is_late and hasattr(os, "getloadavg") and sys.modules["torch"].get_num_threads() > 1 and os.getloadavg()[0] > 0.5:
+    if (
+        _is_late
+        and hasattr(os, "getloadavg")
+        and sys.modules["torch"].get_num_threads() > 1
+        and os.getloadavg()[0] > 0.5
+    ):
         _is_late = False
         warnings.warn(
             "the machine is busy, and PyTorch's threads wait for each other by spinning, which makes them many times slower: "

@@ -26,8 +26,8 @@ WHOLE = ("test_estimator.py", "test_contract.py")
 TEMPORARY = "temporary-files-of-tests"
 # Sizes of pieces of work and limits of time, on which no result depends, and texts about an object.
 NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT|SPILL)\w*|__(repr|str)__")
-# Arguments for a check of the code itself, for the kind of machine, and for memory that is used again.
-KEPT = (None, "strict", "device", "out", "copy")
+# Arguments for a check of the code itself, for the kind of machine, for memory that is used again, and for the end of a process.
+KEPT = ("strict", "device", "out", "copy", "daemon")
 PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div"
 SWAPS: dict[type, Any] = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
 for one, other in (pair.split() for pair in PAIRS.split(", ")):
@@ -65,6 +65,8 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
     name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else getattr(node, "name", None)
     if isinstance(node, (ast.Raise, ast.JoinedStr)) or all(map(NOT_CODE.fullmatch, re.findall(r"\w+", name or "code"))):
         return
+    if isinstance(node, ast.keyword) and node.arg in KEPT:
+        return
     for test in getattr(node, "ifs", [getattr(node, "test", None)]):
         if isinstance(test, ast.expr) and not isinstance(test, (ast.Compare, ast.UnaryOp)):
             yield test, f"(not ({ast.unparse(test)}))"
@@ -78,7 +80,7 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
         old = node.value
         yield node, str(not old if isinstance(old, bool) else old + 1 if isinstance(old, int) else 2 * old or 1.0)
     elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1][0].islower():  # not the fields of a class
-        for given in (given for given in node.keywords if given.arg not in KEPT):
+        for given in (given for given in node.keywords if given.arg not in (None, *KEPT)):
             yield node, _with(node, keywords=[other for other in node.keywords if other is not given])
     for field, value in ast.iter_fields(_without_sizes(node) if isinstance(node, ast.arguments) else node):
         if field not in ("annotation", "returns", "decorator_list"):

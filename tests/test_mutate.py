@@ -8,7 +8,7 @@ SOURCE = '''"""Sums of at least 1."""
 def total(values: list[int], start: int = 0, *, block_rows: int = 7) -> int:
     if start > 10:
         raise ValueError(f"start must be at most {5 + 5}")
-    return sum(values, start=start)
+    return sum((value for value, _ in zip(values, values, strict=True)), start=start)
 '''
 
 
@@ -34,7 +34,8 @@ def test_only_what_computes_is_changed(tree):
         "0 -> 1",
         "start > 10 -> (start >= 10)",
         "10 -> 11",
-        "sum(values, start=start) -> (sum(values))",
+        "sum((value for value, _ in zip(values, values, strict=True)), start=start) -> "
+        "(sum((value for value, _ in zip(values, values, strict=True))))",
     ]
 
 

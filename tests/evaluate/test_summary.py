@@ -101,6 +101,14 @@ def test_a_quantity_is_a_regression(clusters):
     assert glance(z, y, names.astype(str).tolist())["r2"] > 0.99
 
 
+def test_a_regression_has_fewer_splits_where_nodes_are_many(monkeypatch):
+    z = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
+    names, y = np.unique(z.sum(1), return_inverse=True)
+    monkeypatch.setattr(summary, "PROBE_CELLS", 2 * 30 * 100)
+    found = summarize(z, y, class_names=names.astype(str).tolist())
+    assert found["notes"][1] == "2 random splits instead of 5, to bound the work"
+
+
 def test_a_glance_takes_few_nodes_or_none(clusters):
     z, y = clusters
     assert glance(z, y, None)["accuracy"] == 1

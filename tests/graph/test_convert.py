@@ -137,6 +137,8 @@ BAD = [
     (lambda: as_graph(PATH, edge_weights=[1.0, np.inf]), "edge weights must be finite"),
     (lambda: as_graph(PATH, edge_weights=[1.0, -2.0]), "must not be negative, got -2"),
     (lambda: as_graph(PATH, edge_weights=[1.0]), "2 edges"),
+    (lambda: as_graph(np.ones((3, 2))), r"expected a Graph, .*of shape \(3, 2\) and dtype float64"),
+    (lambda: as_graph(np.ones((3, 3), int)), "dense adjacency goes in as"),
     (lambda: as_graph(np.zeros((2, 0), int)), "empty"),
     (lambda: as_graph(sp.csr_array((0, 0))), "empty"),
     (lambda: as_graph(PATH, need_features=True), "no features and this method needs them"),

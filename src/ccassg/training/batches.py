@@ -171,7 +171,7 @@ class BatchViews:
         """Return different nodes in increasing order, and everyone's place among them; faster than ``unique``."""
         ordered = np.sort(nodes.numpy())
         ordered = ordered[np.diff(ordered, prepend=-1) > 0]
-        self.places[ordered] = np.arange(len(ordered), dtype=np.int32)
+        self.places[ordered] = np.arange(len(ordered))
         return torch.from_numpy(ordered), torch.from_numpy(self.places[nodes.numpy()])
 
     def _kept(self, nodes: Tensor, step: int, v: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

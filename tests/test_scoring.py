@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 from ccassg import CCASSG, Dataset, scoring
 from ccassg.datasets import stochastic_block_graph
@@ -120,6 +121,28 @@ def test_raw_features_of_the_graph_that_was_fitted_stand_beside_the_embedding(fo
     assert bare["asides"] == ["name the graph to see what its raw features score (`graph`)"]
     given = score(folder / "embedding.parquet", labels=table, n_seeds=3, graph=read_graph(folder.parent))
     assert given["raw_features"]["accuracies"] == alone.accuracies
+
+
+def test_the_page_has_the_columns_of_the_node_table_and_degrees(folder, monkeypatch):
+    data = read_graph(folder.parent)
+    found = page(folder, 1)
+    assert list(found.columns) == ["degree", "p", "q", "r", "s"]
+    np.testing.assert_array_equal(found.columns["degree"], data.graph.degrees())
+    np.testing.assert_allclose(found.columns["q"], _column(folder, "q")[[int(i) for i in found.node_ids]])
+    assert found.names is None
+    monkeypatch.setattr(scoring, "PAGE_CELLS", 700)
+    found = page(folder, 1)
+    assert list(found.columns) == ["degree", "p", "q"]
+    assert found.notes[-1].endswith("nodes.csv: these columns colour no map: 'r', 's'")
+    table = folder.parent / "nodes.csv"
+    table.write_text(table.read_text().replace("id,p,", "id,name,"))
+    assert page(folder, 1).names[0] == f"{_column(folder, 'name')[int(found.node_ids[0])]:.3f}"
+    table.unlink()
+    assert list(page(folder, 1).columns) == ["degree"]
+
+
+def _column(folder, name):
+    return csv.read_csv(folder.parent / "nodes.csv")[name].to_numpy()
 
 
 def test_a_graph_that_is_gone_or_another_is_named(folder):

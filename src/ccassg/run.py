@@ -2,7 +2,7 @@
 
 model.safetensors  config.json  README.md   the model
 embedding.parquet                           one row per node, under its own id
-nodes.parquet                               ids, and labels where there are any
+nodes.parquet                               ids, degrees, and labels where there are any
 run.json                                    what the graph was, what was noted on reading it, how it went, and the hash of every
                                             file, by which the run is known as one of ours (`ccassg.io.folders`)
 scores.json                                 what `ccassg evaluate` and `ccassg report` found, where there are labels
@@ -61,6 +61,11 @@ class Run:
         y, names = encode_labels(read_labels(nodes, id_column="id", label_column="label"))
         return [names[c] if c >= 0 else None for c in y.tolist()]
 
+    def degrees(self) -> Array | None:
+        """Read how many edges touch each node; None where that was not kept."""
+        nodes = ParquetTable(self.folder / NODES)
+        return nodes.read(["degree"])["degree"].to_numpy() if "degree" in nodes.names else None
+
     def had_feature(self, column: str) -> bool:
         """Return whether this column of the node table was among the features that the model was trained on."""
         names = model_file.load(self.folder).features.names or ()
@@ -88,7 +93,7 @@ def save_run(
     with folders.replaced(folder) as staged:
         model.save(staged)
         write_embeddings(staged / EMBEDDING, z, data.ids)
-        columns: dict[str, Any] = {"id": id_array(data.ids)}
+        columns: dict[str, Any] = {"id": id_array(data.ids), "degree": data.graph.degrees()}
         if (labels := data.labels) is not None:
             columns["label"] = pa.array(labels)
         with atomic_path(staged / NODES) as path:

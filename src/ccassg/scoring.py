@@ -19,6 +19,7 @@ from ccassg.io.embeddings import read_embeddings
 from ccassg.io.folders import require_whole
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, read_labelled
+from ccassg.io.names import read_columns, read_names
 from ccassg.io.open_graph import open_graph
 from ccassg.report.data import ReportData, about_model
 from ccassg.run import RUN, Run, read_run
@@ -27,6 +28,8 @@ from ccassg.systems import load
 SCORES = "scores.json"
 # Of what is kept there; another one is made again.
 FORMAT = 1
+# Columns x nodes on a page: ten columns of the most nodes that it draws, up to 4 MB.
+PAGE_CELLS = 1_000_000
 
 
 def judge(model: Any, data: Dataset, z: Array) -> list[str]:
@@ -74,14 +77,18 @@ def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) ->
     elif labels is not None:
         scores = _own_scores(run, z, ids, n_seeds, "logistic")
         probe, notes = _of_page(scores), notes + scores.get("notes", [])
+    degrees = run.degrees()
+    columns, left_out = read_columns(folder, ids, PAGE_CELLS // max(len(z), 1))
     return ReportData(
-        title=folder.name if run.source is None else run.source,
+        title=folder.name if run.source is None else Path(run.source).name,
         embedding=z,
         node_ids=ids,
+        names=read_names(folder, ids),
         labels=labels,
+        columns=({} if degrees is None else {"degree": degrees}) | columns,
         probe=probe,
         provenance=run.provenance,
-        notes=notes,
+        notes=notes + left_out,
         graph=run.graph,
         **about_model(model),
     )

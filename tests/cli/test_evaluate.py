@@ -37,7 +37,7 @@ def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path)
     nodes.write_text((files / "nodes.csv").read_text().replace(",label", ",team", 1))
     code, out, _ = program("fit", files / "edges.csv", "--features", nodes, "-o", tmp_path / "m", *QUICK)
     assert code == 0
-    assert "'team' (2)" in out
+    assert "'team' (2 values)" in out
     assert "what you want to predict must not be among them" in out
     judging = ("--labels", nodes, "--label-column", "team", "--seeds", 1)
     code, out, _ = program("evaluate", tmp_path / "m", *judging)

@@ -1,21 +1,33 @@
-import json
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from ccassg.io.names import read_names
+from ccassg import CCASSG
+from ccassg.io import names
+from ccassg.io.names import read_columns, read_names
+from ccassg.io.open_graph import open_graph
+from ccassg.run import save_run
 
 IDS = np.array(["c", "a", "x"], dtype=object)
+
+
+def fitted(folder, **read):
+    """The folder of a run, as `ccassg fit` leaves it, of the edges beside it and a node table."""
+    (folder / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    read = {"graph": str(folder)} | read
+    data = open_graph(read["graph"], **{key: value for key, value in read.items() if key != "graph"})
+    model = CCASSG(n_steps=1, hidden_dim=2, embedding_dim=2).fit(data)
+    save_run(folder / "m", model, data, model.transform(data), source="mine", provenance={}, read_from=read)
+    return folder / "m"
 
 
 def test_names_come_from_the_table_of_the_run_or_one_that_is_named(tmp_path):
     table = tmp_path / "nodes.csv"
     table.write_text("id,p,title\na,1,Anna\nb,2,Bob\nc,3,Carla\n")
-    run = tmp_path / "m"
-    run.mkdir()
-    assert read_names(run, IDS) is None
-    for read in ({"graph": str(tmp_path)}, {"graph": "edges.csv", "features": str(table)}):
-        (run / "run.json").write_text(json.dumps({"read": read}))
+    assert read_names(tmp_path / "m", IDS) is None
+    for read in ({"graph": str(tmp_path)}, {"graph": str(tmp_path / "edges.csv"), "features": str(table)}):
+        run = fitted(tmp_path, **read)
         assert read_names(run, IDS) == ["Carla", "Anna", None]
     assert read_names(run, IDS, column="p") == ["3", "1", None]
     assert read_names(tmp_path / "z.csv", IDS, table) == ["Carla", "Anna", None]
@@ -30,3 +42,31 @@ def test_names_come_from_the_table_of_the_run_or_one_that_is_named(tmp_path):
 def test_a_table_without_ids_is_in_the_order_of_the_nodes(tmp_path):
     (tmp_path / "names.csv").write_text("words\nzero\none\ntwo\n")
     assert read_names(tmp_path, np.array([2, 0]), tmp_path / "names.csv") == ["two", "zero"]
+
+
+def test_columns_are_numbers_or_groups_in_the_order_of_the_ids(tmp_path):
+    texts = {"city": ["x", "x", None, "y"], "note": ["p", "q", "r", "s"], "void": [None] * 4}
+    columns = {"key": ["c", "a", "b", "d"], "age": [3, 1, None, 4], "old": [True, False, True, True], **texts}
+    table = pa.table({**columns, "data": [b"t"] * 4, "void": pa.nulls(4), "label": ["u", "v", "u", "v"]})
+    pq.write_table(table, tmp_path / "nodes.parquet")
+    run = fitted(tmp_path, id_column="key", feature_columns=["age"])
+    ids = np.array(["d", "c", "a", "b", "x"], dtype=object)
+    found, (note,) = read_columns(run, ids, 10)
+    np.testing.assert_array_equal(found.pop("age"), [4, 3, 1, np.nan, np.nan])
+    assert found == {"old": ["true", "true", "false", "true", None], "city": ["y", "x", "x", None, None]}
+    assert note.endswith("nodes.parquet: these columns colour no map: 'note', 'void', 'data'")
+    found, (note,) = read_columns(run, IDS, 1)
+    assert list(found) == ["age"]
+    pq.write_table(table.append_column("tags", pa.array([["t"]] * 4)), tmp_path / "nodes.parquet")
+    assert "column 'tags': list<element: string> cannot be" in read_columns(run, IDS, 10)[1][0]
+    (tmp_path / "nodes.parquet").unlink()
+    assert read_columns(run, IDS, 10) == ({}, [])
+
+
+def test_texts_are_groups_up_to_a_number(tmp_path, monkeypatch):
+    rows = "".join(f"{name},{i % 4},{'pqrs'[i % 4]}\n" for i, name in enumerate("abcdefgh"))
+    (tmp_path / "nodes.csv").write_text("id,number,text\n" + rows)
+    run, ids = fitted(tmp_path), np.array(list("abcdefgh"), dtype=object)
+    assert list(read_columns(run, ids, 10)[0]) == ["number", "text"]
+    monkeypatch.setattr(names, "MAX_TEXTS", 3)
+    assert list(read_columns(run, ids, 10)[0]) == ["number"]

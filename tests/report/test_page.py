@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import dataclasses
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from ccassg.datasets import stochastic_block_graph
 from ccassg.estimator import CCASSG
 from ccassg.evaluate.probe import linear_probe
-from ccassg.report import page, write_report
+from ccassg.report import page, payload, write_report
 from ccassg.report.data import ReportData
 from ccassg.report.page import write_page
 
@@ -132,7 +134,7 @@ def test_write_report_of_an_array_and_what_the_user_gives_in_place_of_the_datase
     found = shown(write_report(tmp_path / "own.html", z, data, title="Mine", layout=grid(12), **own))
     assert found["title"] == "Mine"
     assert found["ids"] == own["node_ids"]
-    assert [colouring["name"] for colouring in found["colourings"]] == ["label", "cluster (k-means)", "c"]
+    assert [colouring["name"] for colouring in found["colourings"]] == ["label", "cluster (k-means)", "degree", "c"]
     assert found["colourings"][0]["names"] == ["x", "y", "(no label)"]
     assert len(found["colourings"][1]["names"]) == 2
     with pytest.raises(ValueError, match="node_ids has 12 entries, but there are 11 nodes"):
@@ -220,6 +222,29 @@ def find(tab, text):
     tab.keyboard.press("Enter")
 
 
+def frame(tab, left, top, right, bottom):
+    """Draw a rectangle on the map with Shift held; the corners are shares of its width and height."""
+    tab.locator("#overlay").scroll_into_view_if_needed()
+    box = tab.locator("#overlay").bounding_box()
+    tab.keyboard.down("Shift")
+    tab.mouse.move(box["x"] + left * box["width"], box["y"] + top * box["height"])
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + right * box["width"], box["y"] + bottom * box["height"], steps=3)
+    tab.mouse.up()
+    tab.keyboard.up("Shift")
+
+
+def downloaded(tab):
+    """The text of the CSV file that the button gives."""
+    with tab.expect_download() as waiting:
+        tab.click("#download")
+    return Path(waiting.value.path()).read_text(encoding="utf-8")
+
+
+def table_of(text):
+    return list(csv.reader(text.splitlines(keepends=True)))
+
+
 def test_every_part_is_on_the_page(visit):
     tab = visit(example())
     assert tab.title() == "Example"
@@ -233,6 +258,8 @@ def test_every_part_is_on_the_page(visit):
     assert tab.locator("#curves svg path.curve").count() == 2
     assert tab.locator("#spectrum svg text", has_text="effective rank").count() == 1
     assert tab.locator("#correlation canvas.heat").count() == 1
+    assert tab.locator(".confusion thead th").all_inner_texts() == ["true \\ predicted", "red", "green"]
+    assert tab.locator(".confusion tbody th").all_inner_texts() == ["red", "green"]
     assert tab.locator(".confusion td").all_inner_texts() == ["5", "1", "0", "4"]
     tab.locator("canvas.heat").hover(position={"x": 2, "y": 2})
     assert "Columns 0 and 0: correlation 1.00" in tab.inner_text("#correlation-text")
@@ -308,6 +335,118 @@ def test_colour_by_label_cluster_or_column(visit):
     assert tab.get_by_role("button", name="a 30").get_attribute("aria-pressed") == "true"
 
 
+def test_the_nodes_beside_the_map_have_its_colours(visit):
+    tab = visit(example())
+    find(tab, "node-7")
+    chips = """() => [...document.querySelectorAll("#neighbours .chip")].map((chip) => chip.style.backgroundColor)"""
+    seen = []
+    for name in ("label", "kind", "weight"):
+        tab.select_option("#colour-by", label=name)
+        seen.append(tab.evaluate(chips))
+    assert [len(set(colours)) for colours in seen] == [3, 2, 10]
+    assert not set(seen[0]) & set(seen[2])
+
+
+def test_names_stand_for_ids_and_are_found(visit):
+    names = [f"Person {i}" if i else None for i in range(60)]
+    tab = visit(example(names=names))
+    tab.fill("#find", "person 7")
+    assert tab.locator("#matches li").all_inner_texts() == ["Person 7 node-7"]
+    tab.keyboard.press("Enter")
+    assert tab.locator("#selection h3").first.inner_text() == "Person 7"
+    assert "node-7" in tab.inner_text("#selection dl")
+    assert {text.split()[0] for text in tab.locator("#neighbours .name").all_inner_texts()} <= {"Person", "node-0"}
+    tab.mouse.move(*centre_of(tab))
+    assert tab.inner_text("#tooltip").splitlines()[:2] == ["Person 7", "node-7"]
+    find(tab, "node-7")
+    assert tab.locator("#selection h3").first.inner_text() == "Person 7"
+    find(tab, "node-0")
+    assert tab.locator("#selection h3").first.inner_text() == "node-0"
+
+
+def test_few_nodes_have_their_names_beside_them(visit):
+    marks = """() => {
+      const { width, height } = document.getElementById("overlay");
+      return document.getElementById("overlay").getContext("2d").getImageData(0, 0, width, height).data.some((v) => v > 0);
+    }"""
+    for n, named in ((20, True), (60, False)):
+        tab = visit(example(n))
+        drawn(tab, "overlay")
+        assert tab.evaluate(marks) is named
+
+
+def test_the_nodes_in_a_frame_are_counted_and_downloaded(visit):
+    data = example(columns={"weight": np.r_[np.nan, np.linspace(0.1, 1, 59)], 'a, "b"': ["x", None] * 30})
+    tab = visit(data)
+    before = drawn(tab)
+    assert tab.inner_text("#download") == "Download all 60 nodes as CSV"
+    frame(tab, 0.02, 0.02, 0.98, 0.55)  # of the grid's eight rows the upper four
+    assert drawn(tab) != before
+    high = [i for i in range(60) if data.layout[i][1] >= 4]
+    assert tab.inner_text("#selection h3") == f"{len(high)} nodes in the frame"
+    of_label = {name: sum(data.labels[i] == name for i in high) for name in ("red", "green", "blue")}
+    assert {row.split()[0]: int(row.split()[1]) for row in tab.locator("#legend li").all_inner_texts()} == of_label
+    tab.select_option("#colour-by", label='a, "b"')
+    tab.get_by_role("button", name="(no value)").click()
+    rows = table_of(downloaded(tab))
+    assert rows[0] == ["id", "label", "cluster (k-means)", "weight", 'a, "b"']
+    assert [row[0] for row in rows[1:]] == [f"node-{i}" for i in high if i % 2]
+    assert {row[4] for row in rows[1:]} == {""}
+    assert float(rows[1][3]) == pytest.approx(np.linspace(0.1, 1, 59)[high[0] - 1 + (high[0] + 1) % 2])
+    tab.get_by_role("button", name="Clear").click()
+    tab.get_by_role("button", name="(no value)").click()
+    assert drawn(tab) != before  # coloured by another column
+    find(tab, "node-7")
+    assert table_of(downloaded(tab))[1][0] == "node-7"
+    assert tab.inner_text("#download") == "Download 11 nodes as CSV"
+
+
+def test_a_finger_frames_nodes_by_the_button(visit):
+    tab = visit(example(), viewport={"width": 390, "height": 844})
+    tab.click("#frame")
+    x, y = centre_of(tab)
+    tab.mouse.move(x - 60, y - 60)
+    tab.mouse.down()
+    tab.mouse.move(x + 60, y + 60)
+    tab.mouse.up()
+    assert "nodes in the frame" in tab.inner_text("#selection")
+    before = drawn(tab)
+    tab.mouse.down()
+    tab.mouse.move(x, y)
+    tab.mouse.up()
+    assert drawn(tab) != before  # the next drag moves the map again
+
+
+@pytest.mark.parametrize("warned", [False, True])
+def test_the_whole_map_is_on_the_first_screen(visit, warned):
+    graph = {"nodes": 60, "edges": 9, "isolated": 30 if warned else 0, "features": 3 if warned else 20}
+    tab = visit(example(graph=graph), viewport={"width": 1400, "height": 900})
+    assert tab.locator("#warnings li").count() == 2 * warned
+    box = tab.locator(".map-card").bounding_box()
+    assert box["y"] + box["height"] <= 900
+    assert tab.locator("#overlay").bounding_box()["height"] > 400
+
+
+def test_sixty_classes_have_sixty_colours_and_names_in_the_matrix(visit):
+    classes = [f"class {i}" for i in range(60)]
+    probe = {"accuracies": [0.5], "confusion": np.eye(60, dtype=int), "classes": classes}
+    tab = visit(example(n=120, labels=classes * 2, probe=probe), viewport={"width": 390, "height": 844})
+    colours = tab.evaluate("[...document.querySelectorAll('#legend .chip')].map((chip) => chip.style.backgroundColor)")
+    assert len(set(colours)) == len(colours) == 60
+    assert tab.locator(".confusion tbody th").all_inner_texts() == classes
+    assert tab.locator(".confusion thead th").all_inner_texts()[1:] == classes
+    assert set(tab.locator(".confusion td").all_inner_texts()) == {""}
+    assert tab.locator(".confusion td").first.get_attribute("title") == "class 0 taken for class 0: 100.0 %"
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_sample_is_named_beside_the_map(visit, monkeypatch):
+    monkeypatch.setattr(payload, "build_payload", lambda data, build=payload.build_payload: build(data, max_nodes=20))
+    tab = visit(example())
+    assert tab.inner_text("#map-how").startswith("20 of 60 nodes are shown, drawn at random. ")
+    assert tab.inner_text("#summary").startswith("60 nodes")
+
+
 def test_zoom_and_move_by_mouse_wheel_keys_and_buttons(visit):
     tab = visit(example())
     first = drawn(tab)
@@ -350,6 +489,7 @@ def test_hostile_text_is_shown_and_never_run(visit):
         graph={**table, "nodes": n},
     )
     tab = visit(data)
+    assert table_of(downloaded(tab))[1:][3][0] == HOSTILE[3]
     for i in range(len(columns) + 2):
         tab.select_option("#colour-by", index=i)
     for i, name in enumerate(HOSTILE[:4]):

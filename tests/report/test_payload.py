@@ -15,7 +15,14 @@ from ccassg.report import payload
 from ccassg.report.data import ReportData
 from ccassg.report.payload import build_payload
 
-TYPES = {"int8": np.int8, "int16": np.int16, "uint16": np.uint16, "uint32": np.uint32, "float32": np.float32}
+TYPES = {
+    "int8": np.int8,
+    "int16": np.int16,
+    "uint8": np.uint8,
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "float32": np.float32,
+}
 
 
 def unpack(packed):
@@ -79,10 +86,23 @@ def test_kind_of_a_column(values, kind):
     assert colouring(example(columns={"c": values}), "c")["kind"] == kind
 
 
+def test_empty_cells_of_a_column_are_its_last_category():
+    found = colouring(example(columns={"c": ["b", None, "b", "a", "", "a"] * 2}), "c")
+    assert (found["names"], found["counts"], found["missing"]) == (["a", "b", payload.NO_VALUE], [4, 4, 4], 2)
+
+
+def test_values_far_apart_lie_along_their_logarithm():
+    degrees = np.r_[np.full(90, 2), np.full(10, 300)]
+    assert colouring(example(n=100, columns={"c": degrees}), "c")["log"] is True
+    assert colouring(example(n=100, columns={"c": degrees - 10}), "c")["log"] is False
+    assert colouring(example(n=100, columns={"c": np.arange(100)}), "c")["log"] is False
+
+
 def test_as_many_clusters_as_labels_or_eight():
     found = colouring(example(labels=["a", "b", "c", None] * 3), "cluster (k-means)")
     assert found["names"] == ["cluster 1", "cluster 2", "cluster 3"]
-    assert len(colouring(example(labels=["a"] * 12), "cluster (k-means)")["names"]) == 8
+    assert len(colouring(example(n=60, labels=["a"] * 60), "cluster (k-means)")["names"]) == 8
+    assert len(colouring(example(), "cluster (k-means)")["names"]) == 2
 
 
 def test_neighbours_are_exact_in_small_graphs_and_searched_in_large_ones():
@@ -117,13 +137,16 @@ def test_the_spectrum_has_no_more_entries_than_nodes_and_may_be_zero():
     assert build_payload(equal)["spectrum"] == {"variance": [0.0] * 4, "effectiveRank": 0.0}
 
 
-def test_a_huge_graph_is_sampled_row_by_row_and_says_so():
+def test_a_huge_graph_is_sampled_row_by_row():
     n = 20
     layout = [(i, 0) for i in range(n)]
-    data = example(n=n, node_ids=[f"n{i}" for i in range(n)], labels=[f"l{i}" for i in range(n)], layout=layout)
+    names = [f"m{i}" if i % 2 else None for i in range(n)]
+    data = example(
+        n=n, node_ids=[f"n{i}" for i in range(n)], names=names, labels=[f"l{i}" for i in range(n)], layout=layout
+    )
     found = build_payload(data, max_nodes=6)
     assert (found["nodes"], found["allNodes"], len(found["ids"])) == (6, 20, 6)
-    assert any("6 nodes drawn at random of 20" in note for note in found["notes"])
+    assert found["names"] == [f"m{i[1:]}" if int(i[1:]) % 2 else None for i in found["ids"]]
     labels = found["colourings"][0]
     assert [labels["names"][c] for c in unpack(labels["codes"])] == [name.replace("n", "l") for name in found["ids"]]
     rows = np.array([int(name[1:]) for name in found["ids"]])

@@ -112,6 +112,13 @@ class Graph:
             touched[self.indices] = True
         return int(self.n_nodes - touched.sum())
 
+    def degrees(self) -> Array:
+        """Return how many edges touch each node; a directed edge counts at both of its ends."""
+        degrees = np.diff(self.indptr)
+        for start in range(0, self.n_edges if self.directed else 0, 1 << 24):  # never all of a store at once
+            degrees += np.bincount(self.indices[start : start + (1 << 24)], minlength=self.n_nodes)
+        return degrees
+
     def counts(self) -> dict[str, int]:
         """Return the numbers that describe the graph: nodes, edges, isolated nodes and features."""
         return {

@@ -54,7 +54,7 @@ def read_nodes(
     table = open_nodes(source, reading, edge_ids)
     if isinstance(table, ParquetTable):
         table.limits.require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
-    names_id, data = _choose_ids(table, id_column, edge_ids)
+    names_id, data = choose_ids(table, id_column, edge_ids)
     label = columns.label_column(table, label_column, names_id) if guess_labels or label_column is not None else None
     kept = [
         columns.find_column(table, name, "features", "keep")
@@ -137,7 +137,7 @@ def _read_ids(source: Any, reading: Reading) -> tuple[pa.ChunkedArray, bool]:
     return unique_ids(table, name, data[name]), table.is_text
 
 
-def _choose_ids(table: Table, name: str | int | None, edge_ids: pa.Array | None) -> tuple[str | None, pa.Table]:
+def choose_ids(table: Table, name: str | int | None, edge_ids: pa.Array | None) -> tuple[str | None, pa.Table]:
     """Return the column of ids, or None if rows stand in order; and the data read to find out."""
     found = columns.id_column(table, name)
     first = table.names[0] if found is None else found

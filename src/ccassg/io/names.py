@@ -1,4 +1,4 @@
-"""Names of nodes, to read beside their ids: a column of a table, by default of the one that a run was made of."""
+"""What the node table of a run says of nodes, beside their ids: names, and columns to colour a map by."""
 
 import json
 from pathlib import Path
@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io import columns
-from ccassg.io.files import suffix_of
+from ccassg.io.features import choose_ids
+from ccassg.io.files import Reading, suffix_of
 from ccassg.io.ids import flat, id_array, positions, unique_ids
 from ccassg.io.open_table import open_table
-from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES
+from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, Table, is_string, listed, plain
 
 NAME = ("name", "title", "names", "words", "word", "term", "username", "user_name", "screen_name", "full_name")
+# More different texts are no groups that a map could show.
+MAX_TEXTS = 1_000
 
 
 def read_names(
@@ -24,45 +28,91 @@ def read_names(
 
     None where nothing holds names; ValueError if a table or a column was named that does not.
     """
-    if table is not None or column is not None:
-        source = table or _table_of(embeddings)
-        if source is None:
-            raise ValueError(f"{embeddings} does not say which table has a column {column!r}; name the table")
-        return _names(source, ids, id_column, column)
-    source = _table_of(embeddings)
+    source, read = _table_of(embeddings) if table is None else (table, {})
+    if source is None and column is not None:
+        raise ValueError(f"{embeddings} does not say which table has a column {column!r}; name the table")
     try:
-        return None if source is None else _names(source, ids, id_column, None)
-    except (ValueError, OSError):  # nobody asked for it
+        return None if source is None else _names(source, read, ids, id_column, column)
+    except (ValueError, OSError):
+        if table is not None or column is not None:
+            raise
+        return None  # nobody asked for it
+
+
+def read_columns(embeddings: Path, ids: Array, most: int) -> tuple[dict[str, Any], list[str]]:
+    """Read up to ``most`` columns of the node table that the run in a folder names, for each of some ids, but those of ids and labels.
+
+    Numbers are float64, NaN where a cell is empty; anything else is text, None where it is. Nothing where there is no such table.
+    Also returns, in a sentence, which columns were left out.
+    """
+    source, read = _table_of(embeddings)
+    try:
+        if source is None:
+            return {}, []
+        table, own = _open(source, read, ids, None)
+        label = None if read.get("labels") else columns.label_column(table, read.get("label_column"), own)
+        others = [name for name in table.names if name not in (own, label)]
+        data = _rows(table, own, ids, others[:most])
+    except (ValueError, OSError) as error:  # nobody asked for it
+        return {}, [f"no column of {source} colours the map: {error}"]
+    found = {name: values for name in others[:most] if (values := _values(data[name])) is not None}
+    left = [name for name in others if name not in found]
+    notes = [f"{table}: these columns colour no map: {listed(left)}"] if left else []
+    return found, notes
+
+
+def _values(column: pa.ChunkedArray) -> Any:
+    """Return a column's numbers or texts; None where it shows no groups: empty, nested, or another text in nearly every row."""
+    column, n = plain(column), len(column) - column.null_count
+    if n and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+    groups = is_string(column.type) or pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type)
+    if not n or not groups:
         return None
+    texts = column.cast(pa.large_string())
+    n_texts = pc.count_distinct(texts).as_py()
+    return texts.to_pylist() if n_texts <= min(MAX_TEXTS, max(2, n // 2)) else None
 
 
-def _names(source: Path, ids: Array, id_column: str | None, column: str | None) -> list[str | None] | None:
-    table = open_table(source, known_names=columns.NODE_NAMES)
-    own = columns.id_column(table, id_column)
+def _names(
+    source: Path, read: dict[str, Any], ids: Array, id_column: str | None, column: str | None
+) -> list[str | None] | None:
+    table, own = _open(source, read, ids, id_column)
     if column is not None:
         name: str | None = columns.find_column(table, column, "names", "name_column")
     else:
         name = columns.guess_column(table, NAME, but=(None if own is None else own.lower(),))
     if name is None:
         return None
-    data = table.read([name] if own is None else [own, name], as_text=[name])
-    texts = data[name].cast(pa.large_string()).combine_chunks()
-    known = pa.array(np.arange(len(texts))) if own is None else flat(unique_ids(table, own, data[own]))
-    place = positions(id_array(ids).cast(pa.large_string()), known.cast(pa.large_string()))
-    named: list[str | None] = texts.take(pa.array(place, mask=place < 0)).to_pylist()
+    named: list[str | None] = _rows(table, own, ids, [name], as_text=[name])[name].cast(pa.large_string()).to_pylist()
     return named
 
 
-def _table_of(embeddings: Path) -> Path | None:
-    """Return the node table that the run in a folder was made of, where it is one and still there."""
+def _open(source: Path, read: dict[str, Any], ids: Array, id_column: str | None) -> tuple[Table, str | None]:
+    """Open a node table as a run read it, and choose its column of ids, None where its rows are in order."""
+    reading = Reading(encoding=read.get("encoding", "utf-8"))
+    table = open_table(source, reading, known_names=columns.NODE_NAMES)
+    return table, choose_ids(table, id_column or read.get("id_column"), id_array(ids))[0]
+
+
+def _rows(table: Table, own: str | None, ids: Array, names: list[str], as_text: list[str] | None = None) -> pa.Table:
+    """Read columns, a row for each of some ids, empty where the table has none."""
+    keys = [] if own is None else [own]
+    data = table.read(list(dict.fromkeys([*keys, *names])), as_text=[*keys, *(as_text or [])])
+    known = pa.array(np.arange(data.num_rows)) if own is None else flat(unique_ids(table, own, data[own]))
+    place = positions(id_array(ids).cast(pa.large_string()), known.cast(pa.large_string()))
+    return data.take(pa.array(place, mask=place < 0))
+
+
+def _table_of(embeddings: Path) -> tuple[Path | None, dict[str, Any]]:
+    """Return the node table that the run in a folder was made of, where it is one and still there, and how it was read."""
     try:
-        read: Any = json.loads((embeddings / "run.json").read_bytes())["read"]
+        read: Any = json.loads((embeddings / "run.json").read_bytes())["read_from"]
         folder, features = Path(read["graph"]), read.get("features")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None, {}
     candidates = (
         [Path(features)] if isinstance(features, str) else sorted(folder.glob("nodes.*")) if folder.is_dir() else []
     )
-    return next(
-        (path for path in candidates if path.is_file() and suffix_of(path) in (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)), None
-    )
+    tables = (path for path in candidates if path.is_file() and suffix_of(path) in (*TEXT_SUFFIXES, *PARQUET_SUFFIXES))
+    return next(tables, None), read

@@ -14,7 +14,7 @@ from ccassg.graph import Array
 class ReportData:
     """All that the page shows. Only ``title`` and ``embedding`` are needed; what is left out is not drawn.
 
-    The first six are as in `write_report`. ``history`` has one value per step. ``probe`` is as of `ProbeResult.as_dict`,
+    The first seven are as in `write_report`. ``history`` has one value per step. ``probe`` is as of `ProbeResult.as_dict`,
     with ``classes``, the names of the classes, and ``raw_features``, what these score. Of the ``provenance``, ``seconds`` and ``peak_memory`` (bytes) are also shown
     at the top. ``choices`` say why automatic settings are what they are; ``graph`` are the counts of `Graph.counts`;
     ``scaled`` says whether its features were brought to one scale.
@@ -23,6 +23,7 @@ class ReportData:
     title: str
     embedding: Array
     node_ids: Any = None
+    names: Any = None
     labels: Any = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     layout: Any = None
@@ -38,7 +39,12 @@ class ReportData:
     def __post_init__(self) -> None:
         object.__setattr__(self, "embedding", check_embedding(self.embedding, "embedding"))
         n = len(self.embedding)
-        for name, values in {"node_ids": self.node_ids, "labels": self.labels, **self.columns}.items():
+        for name, values in {
+            "node_ids": self.node_ids,
+            "names": self.names,
+            "labels": self.labels,
+            **self.columns,
+        }.items():
             if values is not None and len(values) != n:
                 raise ValueError(f"{name} has {len(values):,} entries, but there are {n:,} nodes; give one each")
         if self.layout is not None:

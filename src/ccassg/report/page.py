@@ -33,6 +33,7 @@ def write_report(
     probe: Any = None,
     title: str | None = None,
     node_ids: Any = None,
+    names: Any = None,
     labels: Any = None,
     columns: Mapping[str, Any] | None = None,
     layout: Any = None,
@@ -54,8 +55,10 @@ def write_report(
         By default the name of the dataset, else that of the file.
     node_ids, labels : array-like of shape (n,), optional
         In place of those of ``data``; a label that is None or empty is none.
+    names : array-like of shape (n,), optional
+        What people call the nodes: shown in place of the ids, and found as they are.
     columns : dict of str to array-like of shape (n,), optional
-        Further colourings of the map: numbers give a scale, anything else categories.
+        Further colourings of the map: numbers give a scale, anything else categories. Those of ``data`` are the degrees.
     layout : float array of shape (n, 2), optional
         Places on the map, such as real coordinates, in place of those derived here.
 
@@ -86,6 +89,7 @@ def write_report(
         about |= {"notes": data.notes, "graph": data.graph.counts()}
         node_ids = data.ids if node_ids is None else node_ids
         labels = data.labels if labels is None else labels
+        columns = {"degree": data.graph.degrees()} | dict(columns or {})
         title = title or data.name
     if probe is not None:
         probe = dict(probe if isinstance(probe, Mapping) else probe.as_dict())
@@ -96,6 +100,7 @@ def write_report(
         title=title or Path(path).stem,
         embedding=embedding,
         node_ids=node_ids,
+        names=names,
         labels=labels,
         columns=columns or {},
         layout=layout,

@@ -30,7 +30,7 @@ MAX_EXACT = 20_000
 MAX_STEPS = 2_000
 # Columns on the heat map.
 MAX_COLUMNS = 128
-NO_LABEL = "(no label)"
+NO_LABEL, NO_VALUE = "(no label)", "(no value)"
 
 
 def build_payload(data: ReportData, *, max_nodes: int = MAX_NODES, max_exact: int = MAX_EXACT) -> dict[str, Any]:
@@ -70,8 +70,6 @@ def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
     )
     notes = [note for note in data.notes if DROWNS not in str(note)]
     variance = found["spectrum"][:n]
-    if n < n_all:
-        notes.append(f"The page shows {n:,} nodes drawn at random of {n_all:,}.")
     ids = range(n) if data.node_ids is None else data.node_ids
     return {
         "title": data.title,
@@ -79,6 +77,7 @@ def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
         "allNodes": n_all,
         "dim": dim,
         "ids": [_text(name) for name in ids],
+        "names": None if data.names is None else [None if name is None else _text(name) for name in data.names],
         "map": _map(data, reduced),
         "colourings": _colourings(data, reduced),
         "neighbours": _neighbours(embedding, max_exact),
@@ -112,6 +111,7 @@ def _sample(data: ReportData, max_nodes: int) -> ReportData:
         data,
         embedding=data.embedding[rows],
         node_ids=rows if data.node_ids is None else pick(data.node_ids),
+        names=pick(data.names),
         labels=pick(data.labels),
         layout=None if data.layout is None else np.asarray(data.layout)[rows],
         columns={name: pick(values) for name, values in data.columns.items()},
@@ -134,10 +134,10 @@ def _colourings(data: ReportData, reduced: Array) -> list[dict[str, Any]]:
     made = []
     n_classes = 0
     if data.labels is not None:
-        labels = _categories("label", [NO_LABEL if v is None or v == "" else v for v in data.labels])
-        n_classes = len([name for name in labels["names"] if name != NO_LABEL])
+        labels = _categories("label", data.labels, missing=NO_LABEL)
+        n_classes = len(labels["names"]) - (labels["missing"] >= 0)
         made.append(labels)
-    found = derive.clusters(reduced, n_classes if 2 <= n_classes <= 15 else 8)
+    found = derive.clusters(reduced, n_classes if 2 <= n_classes <= 15 else min(8, max(2, len(reduced) // 6)))
     made.append(_categories("cluster (k-means)", [f"cluster {c + 1}" for c in found], in_order=True))
     for name, values in data.columns.items():
         array = _objects(values)
@@ -157,35 +157,39 @@ def _objects(values: Any) -> Array:
     return array
 
 
-def _categories(name: str, values: Sequence[Any], *, in_order: bool = False) -> dict[str, Any]:
+def _categories(name: str, values: Sequence[Any], *, in_order: bool = False, missing: str = NO_VALUE) -> dict[str, Any]:
     """Return names, most frequent first (or in their own order), and for each node the position of its name."""
-    texts = [_text(value) for value in values]
+    texts = [missing if value is None or value == "" else _text(value) for value in values]
     counts = Counter(texts)
     if in_order:
         names = sorted(counts, key=lambda text: (len(text), text))
     else:
-        names = sorted(counts, key=lambda text: (text == NO_LABEL, -counts[text], text))
+        names = sorted(counts, key=lambda text: (text == missing, -counts[text], text))
     position = {text: i for i, text in enumerate(names)}
-    codes = np.array([position[text] for text in texts], dtype=np.uint16 if len(names) < 65_536 else np.uint32)
+    codes = np.array([position[text] for text in texts], dtype=np.min_scalar_type(max(len(names) - 1, 0)))
     return {
         "name": _text(name),
         "kind": "category",
         "names": names,
         "counts": [counts[text] for text in names],
-        "missing": position.get(NO_LABEL, -1),
+        "missing": position.get(missing, -1),
         "codes": pack(codes),
     }
 
 
 def _numbers(name: str, values: Array) -> dict[str, Any]:
-    """Return values and the ends of their scale: the 1st and 99th percentile, so that one outlier does not grey the rest."""
+    """Return values and the ends of their scale: the 1st and 99th percentile, so that one outlier does not grey the rest.
+
+    Counts of which a few are many times the others, such as degrees, lie along their logarithm.
+    """
     with np.errstate(over="ignore"):
         numbers = values.astype(np.float32)
     finite = numbers[np.isfinite(numbers)].astype(np.float64)
     low, high = (float(v) for v in np.percentile(finite, [1, 99])) if finite.size else (0.0, 1.0)
     if low == high and finite.size:
         low, high = float(finite.min()), float(finite.max())
-    return {"name": _text(name), "kind": "number", "low": low, "high": high, "values": pack(numbers)}
+    log = bool(low >= 0 and high > 5 * (float(np.median(finite)) + 1)) if finite.size else False
+    return {"name": _text(name), "kind": "number", "low": low, "high": high, "log": log, "values": pack(numbers)}
 
 
 def _neighbours(embedding: Array, max_exact: int) -> dict[str, Any]:

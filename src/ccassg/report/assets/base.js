@@ -4,7 +4,7 @@
 const report = JSON.parse(document.getElementById("data").textContent);
 
 const ARRAYS = {
-  int8: Int8Array, int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array,
+  int8: Int8Array, int16: Int16Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array,
 };
 
 /** The typed array that the Python side packed as base64 (little-endian, as are all machines with browsers). */
@@ -14,6 +14,9 @@ function unpack(packed) {
   for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
   return new ARRAYS[packed.type](bytes.buffer);
 }
+
+/** What people call a node: its name, where it has one, else its id. */
+const nameOf = (i) => report.names?.[i] || report.ids[i];
 
 const byId = (id) => document.getElementById(id);
 

@@ -142,19 +142,20 @@ function paint(canvas, colourOf) {
 /** Counts by true class (rows) and predicted class (columns), shaded by their share of the row. */
 function confusionTable(confusion, classes) {
   const head = element("tr", {}, element("th", { scope: "col" }, "true \\ predicted"));
-  classes.forEach((text, i) => head.append(element("th", { scope: "col", title: text }, i + 1)));
+  classes.forEach((text) => head.append(element("th", { scope: "col", title: text }, name(text))));
+  const many = classes.length > 20; // no room for numbers
   const body = element("tbody");
   confusion.forEach((row, i) => {
     const total = row.reduce((sum, v) => sum + v, 0);
-    const line = element("tr", {}, element("th", { scope: "row" }, name(`${i + 1} ${classes[i]}`, { class: "clip" })));
+    const line = element("tr", {}, element("th", { scope: "row", title: classes[i] }, name(classes[i])));
     row.forEach((value, j) => {
       const share = total ? value / total : 0;
-      const cell = element("td", { title: `${classes[i]} taken for ${classes[j]}: ${percent(share)}` }, short(value));
+      const cell = element("td", { title: `${classes[i]} taken for ${classes[j]}: ${percent(share)}` }, many ? "" : short(value));
       cell.style.backgroundColor = `color-mix(in srgb, var(--accent) ${(100 * share).toFixed(1)}%, transparent)`;
       if (share > 0.5) cell.style.color = "var(--on-accent)";
       line.append(cell);
     });
     body.append(line);
   });
-  return element("div", { class: "wide" }, element("table", { class: "confusion" }, element("thead", {}, head), body));
+  return element("div", { class: "wide" }, element("table", { class: many ? "confusion many" : "confusion" }, element("thead", {}, head), body));
 }

@@ -4,14 +4,17 @@
 
 const WORLD = 65535; // positions are 16-bit numbers
 const REACH = 12; // pixels around the pointer in which a node is found
+const NAMED = 40; // so many nodes in sight have their names beside them
 
-function createMap({ points, overlay, x, y, onHover, onSelect }) {
+function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
   const n = x.length;
   const view = { x: 0, y: 0, scale: 1, width: 1, height: 1, fitted: 1, ratio: 1, fineness: 1 };
   const index = gridIndex(x, y);
   let colours = new Uint32Array(n); // 0xbbggrr
   let faded = new Uint8Array(n); // 1: drawn pale, below the others, and not found by the pointer
   let focus = { selected: -1, neighbours: [], hovered: -1 };
+  let frame = null; // two corners of a rectangle while it is drawn
+  let named = []; // nodes with their names beside them
   let pixels = null;
   let pending = 0;
 
@@ -74,12 +77,49 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
 
   /** Radius of a point in pixels: smaller in a crowd, growing a little on the way in. */
   function radius() {
-    const crowd = Math.min(4, Math.max(1.5, 260 / Math.sqrt(n)));
-    return Math.min(7, crowd * Math.max(1, view.scale / view.fitted) ** 0.3);
+    const crowd = Math.max(1.5, Math.min(7, 40 / n ** 0.3) * Math.min(1, view.width / 600));
+    return Math.min(8, crowd * Math.max(1, view.scale / view.fitted) ** 0.3);
   }
 
   function redraw() {
-    if (!pending) pending = requestAnimationFrame(() => { pending = 0; drawPoints(); drawOverlay(); });
+    if (!pending) pending = requestAnimationFrame(() => { pending = 0; drawPoints(); named = nameable(); drawOverlay(); });
+  }
+
+  /** Nodes on the screen between two corners. */
+  function within([ax, ay], [bx, by]) {
+    const found = [];
+    for (let i = 0; i < n; i++) {
+      const [sx, sy] = toScreen(i);
+      if (sx >= Math.min(ax, bx) && sx <= Math.max(ax, bx) && sy >= Math.min(ay, by) && sy <= Math.max(ay, by)) found.push(i);
+    }
+    return found;
+  }
+
+  /** Nodes in sight, if so few that their names have room. */
+  function nameable() {
+    const seen = within([0, 0], [view.width, view.height]).filter((i) => !faded[i]);
+    return seen.length <= NAMED ? seen : [];
+  }
+
+  /** Write names beside their points, but none over another name or point. */
+  function drawNames(context) {
+    const gap = radius() + 4;
+    const taken = named.map((i) => toScreen(i)).map(([sx, sy]) => ({ left: sx - gap, right: sx + gap, y: sy }));
+    context.font = "12px system-ui, sans-serif";
+    context.fillStyle = themed("--text");
+    context.strokeStyle = themed("--surface");
+    context.lineWidth = 3;
+    for (const i of named) {
+      const [sx, sy] = toScreen(i);
+      const text = nameOf(i).slice(0, 24), width = context.measureText(text).width;
+      const free = (left) => left > 0 && left + width < view.width
+        && !taken.some((box) => Math.abs(box.y - sy) < 14 && left < box.right && left + width > box.left);
+      const left = [sx + gap, sx - gap - width].find(free);
+      if (left === undefined) continue;
+      taken.push({ left, right: left + width, y: sy });
+      context.strokeText(text, left, sy + 4);
+      context.fillText(text, left, sy + 4);
+    }
   }
 
   function drawPoints() {
@@ -89,7 +129,7 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
     const paper = r | (g << 8) | (b << 16);
     buffer.fill(paper | 0xff000000);
     const disc = discMask(radius() * view.fineness);
-    if (faded.includes(1)) splat(buffer, disc, 1, 36, paper);
+    if (faded.includes(1)) splat(buffer, disc, 1, n > 20000 ? 12 : 36, paper);
     splat(buffer, disc, 0, n > 20000 ? 190 : 225, paper);
     points.getContext("2d").putImageData(pixels, 0, 0);
   }
@@ -126,6 +166,13 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
     context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
     context.clearRect(0, 0, view.width, view.height);
     const ink = themed("--text");
+    drawNames(context);
+    if (frame) {
+      const [[ax, ay], [bx, by]] = frame;
+      context.strokeStyle = themed("--accent");
+      context.lineWidth = 1.5;
+      context.strokeRect(ax, ay, bx - ax, by - ay);
+    }
     const { selected, neighbours, hovered } = focus;
     const size = radius();
     const ring = (i, extra, width) => {
@@ -168,12 +215,19 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
     onHover(i, px, py);
   }
 
-  listen(overlay, { pan, zoom, showAll, nodeAt, hover, select: onSelect });
+  /** Follow the corner of a rectangle; at its end, tell which nodes it holds. */
+  function drawFrame(from, to, done) {
+    frame = done ? null : [from, to];
+    drawOverlay();
+    if (done) onFrame(within(from, to));
+  }
+
+  const frameNext = listen(overlay, { drawFrame, pan, zoom, showAll, nodeAt, hover, select: onSelect });
   new ResizeObserver(resize).observe(overlay);
   resize();
 
   return {
-    showAll, zoom, centreOn,
+    showAll, zoom, centreOn, frameNext,
     colour(next, pale) {
       colours = next;
       faded = pale;
@@ -190,17 +244,24 @@ function createMap({ points, overlay, x, y, onHover, onSelect }) {
   };
 }
 
-/** Mouse, touch (one finger moves, two zoom), wheel and keys. */
-function listen(overlay, { pan, zoom, showAll, nodeAt, hover, select }) {
+/** Mouse, touch (one finger moves, two zoom), wheel and keys. Returns what makes the next drag draw a frame, as Shift does. */
+function listen(overlay, { drawFrame, pan, zoom, showAll, nodeAt, hover, select }) {
   const held = new Map();
-  let travelled = 0;
+  let travelled = 0, framing = false, corner = null;
+  const frameNext = (next = !framing) => {
+    framing = next;
+    overlay.classList.toggle("framing", framing);
+  };
   const place = (event) => {
     const box = overlay.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
   overlay.addEventListener("pointerdown", (event) => {
     overlay.setPointerCapture(event.pointerId);
-    if (!held.size) travelled = 0;
+    if (!held.size) {
+      travelled = 0;
+      corner = framing || event.shiftKey ? place(event) : null;
+    }
     held.set(event.pointerId, place(event));
   });
   overlay.addEventListener("pointermove", (event) => {
@@ -209,7 +270,9 @@ function listen(overlay, { pan, zoom, showAll, nodeAt, hover, select }) {
     if (!before) return hover(nodeAt(px, py), px, py);
     const dx = px - before[0], dy = py - before[1];
     travelled += Math.abs(dx) + Math.abs(dy);
-    if (held.size === 2) {
+    if (corner) {
+      drawFrame(corner, [px, py], false);
+    } else if (held.size === 2) {
       const other = [...held].find(([id]) => id !== event.pointerId)[1];
       const grown = Math.hypot(px - other[0], py - other[1]) / Math.max(1, Math.hypot(before[0] - other[0], before[1] - other[1]));
       zoom(grown, (px + other[0]) / 2, (py + other[1]) / 2);
@@ -226,7 +289,11 @@ function listen(overlay, { pan, zoom, showAll, nodeAt, hover, select }) {
     overlay.classList.remove("moving");
   };
   overlay.addEventListener("pointerup", (event) => {
-    if (held.size === 1 && travelled <= 3) select(nodeAt(...place(event)));
+    if (corner) {
+      drawFrame(corner, place(event), true);
+      corner = null;
+      frameNext(false);
+    } else if (held.size === 1 && travelled <= 3) select(nodeAt(...place(event)));
     release(event);
   });
   overlay.addEventListener("pointercancel", release);
@@ -248,6 +315,7 @@ function listen(overlay, { pan, zoom, showAll, nodeAt, hover, select }) {
       actions[event.key]();
     }
   });
+  return frameNext;
 }
 
 /** Nodes sorted into square cells, so that finding the nearest looks at a handful. */

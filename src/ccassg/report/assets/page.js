@@ -14,7 +14,7 @@ function drawHead() {
     if (mean !== null) tile("Linear probe accuracy", percent(mean), std !== null && runs !== 1 ? `± ${(100 * std).toFixed(1)}` : "");
   }
   tile("Effective rank", short(Number(report.spectrum.effectiveRank.toFixed(1))), `of ${report.dim}`);
-  tile("Mean correlation", report.correlation.meanAbsolute.toFixed(3), "absolute, off the diagonal");
+  tile("Mean correlation", report.correlation.meanAbsolute.toFixed(3), "absolute");
   if (Number.isFinite(provenance.seconds)) tile("Time", duration(provenance.seconds));
   if (Number.isFinite(provenance.peak_memory)) tile("Peak memory", bytes(provenance.peak_memory));
 }
@@ -38,7 +38,7 @@ const percentStd = ({ mean, std }) => percent(mean, 2) + (std === null ? "" : ` 
 function drawWarnings() {
   const box = byId("warnings");
   if (!report.warnings.length) {
-    box.append(element("p", { class: "fine" }, "✓ No warnings: the embedding passed all automatic checks."));
+    box.append(element("p", { class: "fine" }, "✓ No warnings from the automatic checks."));
     return;
   }
   const list = element("ul");
@@ -50,18 +50,25 @@ function drawMap() {
   const colourings = report.colourings.map((c) => ({ ...c, data: unpack(c.kind === "number" ? c.values : c.codes) }));
   const neighboursOf = neighbourFinder(report.neighbours);
   const tooltip = byId("tooltip"), chooser = byId("colour-by"), legend = byId("legend");
-  let current = colourings[0], only = new Set(), selected = -1;
+  let current = colourings[0], only = new Set(), framed = null, selected = -1, colours, faded;
 
   const map = createMap({
     points: byId("points"), overlay: byId("overlay"), x: unpack(report.map.x), y: unpack(report.map.y),
     onHover: (i, px, py) => showTooltip(i, px, py),
     onSelect: (i) => select(i, false),
+    onFrame: (nodes) => {
+      framed = nodes.length ? new Uint8Array(report.nodes) : null;
+      for (const i of nodes) framed[i] = 1;
+      recolour();
+      select(-1, false, framed);
+    },
   });
 
   function showTooltip(i, px, py) {
     tooltip.hidden = i < 0;
     if (i < 0) return;
-    const lines = [element("b", {}, name(report.ids[i]))];
+    const lines = [element("b", {}, name(nameOf(i)))];
+    if (nameOf(i) !== report.ids[i]) lines.push(element("span", {}, name(report.ids[i])));
     for (const colouring of new Set([colourings[0], current])) {
       lines.push(element("div", {}, element("span", {}, name(colouring.name), ": "), name(valueOf(colouring, i))));
     }
@@ -73,28 +80,47 @@ function drawMap() {
     tooltip.style.top = `${Math.max(4, Math.min(py + 12, box.height - tooltip.offsetHeight - 4))}px`;
   }
 
-  function select(i, centre) {
+  /** Select a node, -1 for none; a frame goes with that, unless it was just drawn. */
+  function select(i, centre, keep = null) {
     selected = i;
     tooltip.hidden = true;
-    const neighbours = i < 0 ? [] : neighboursOf(i);
-    drawSelection(byId("selection"), i, neighbours, colourings, {
-      onSelect: (node) => select(node, true),
-      onPoint: (node) => map.point(node),
-    });
-    const others = neighbours.map(({ node }) => node);
+    if (i < 0 && framed !== keep) {
+      framed = null;
+      recolour();
+    }
+    const others = drawSelected().map(({ node }) => node);
     map.focusOn(i, others);
     if (i >= 0 && centre) map.centreOn(i, others);
   }
 
+  /** Show the selected node, and return its neighbours. */
+  function drawSelected() {
+    const neighbours = selected < 0 ? [] : neighboursOf(selected);
+    drawSelection(byId("selection"), selected, framed, neighbours, colourings, colours, {
+      onSelect: (node) => select(node, true),
+      onPoint: (node) => map.point(node),
+    });
+    const nodes = chosen();
+    byId("download").textContent = `Download ${nodes.length === report.nodes ? "all " : ""}${count(nodes.length)} node${nodes.length === 1 ? "" : "s"} as CSV`;
+    return neighbours;
+  }
+
+  /** The selected node and its neighbours, else what frame and legend leave. */
+  function chosen() {
+    if (selected >= 0) return [selected, ...neighboursOf(selected).map(({ node }) => node)];
+    return Array.from(faded.keys()).filter((i) => !faded[i]);
+  }
+
   function recolour() {
-    const { colours, faded } = colourNodes(current, only);
+    ({ colours, faded } = colourNodes(current, only, framed));
     map.colour(colours, faded);
     byId("legend-heading").replaceChildren(name(current.name));
-    drawLegend(legend, current, only, (next, position) => {
+    drawLegend(legend, current, only, framed, (next, position) => {
       only = next;
       recolour();
-      legend.querySelectorAll("button")[position].focus();
+      legend.querySelector(`[data-position="${position}"]`).focus();
     });
+    drawSelected();
   }
 
   colourings.forEach((colouring, i) => chooser.append(element("option", { value: i }, colouring.name)));
@@ -104,11 +130,14 @@ function drawMap() {
     recolour();
   });
   searchField(byId("find"), byId("matches"), (i) => select(i, true));
+  byId("frame").addEventListener("click", () => map.frameNext());
+  byId("download").addEventListener("click", () => download(toCsv(chosen(), colourings), "nodes.csv"));
   byId("zoom-in").addEventListener("click", () => map.zoom(1.6));
   byId("zoom-out").addEventListener("click", () => map.zoom(1 / 1.6));
   byId("zoom-all").addEventListener("click", () => map.showAll());
-  darkMode.addEventListener("change", () => { recolour(); select(selected, false); });
-  byId("map-how").textContent = `${report.map.how} Drag to move, scroll to zoom, click a node for its neighbours, click the legend to isolate.`;
+  darkMode.addEventListener("change", recolour);
+  const sample = report.nodes < report.allNodes ? `${count(report.nodes)} of ${count(report.allNodes)} nodes are shown, drawn at random. ` : "";
+  byId("map-how").textContent = `${sample}${report.map.how} Drag to move, scroll to zoom, Shift and drag to frame nodes, click a node for its neighbours or the legend to isolate.`;
   recolour();
 }
 
@@ -191,7 +220,10 @@ function factText(key, value) {
 function drawFacts() {
   const card = (title, content) => byId("facts").append(element("div", { class: "card" }, element("h3", {}, title), content));
   const tables = { Settings: report.settings, Graph: report.graph, Provenance: report.provenance };
-  for (const [title, facts] of Object.entries(tables)) if (Object.keys(facts).length) card(title, factTable(facts));
+  for (const [title, facts] of Object.entries(tables)) {
+    const known = Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null));
+    if (Object.keys(known).length) card(title, factTable(known));
+  }
   const lists = { "Why these settings": report.choices, Notes: report.notes };
   for (const [title, texts] of Object.entries(lists)) {
     if (!texts.length) continue;

@@ -1,32 +1,47 @@
-// Beside the map: the legend, the selected node with its nearest neighbours, and the search field.
+// Beside the map: the legend, the selected node with its nearest neighbours, the search field, and nodes as CSV.
 
-const MANY = 16; // categories with a colour of their own; the rest share a grey
+const MANY = 64; // categories with a colour of their own; the rest share a grey
+// After the 16 colours of the palette come their shades: how far they go towards another colour of the page.
+const SHADES = [["--surface", 0], ["--surface", 0.45], ["--text", 0.35], ["--surface", 0.65]];
 
-/** Colours of all nodes under a colouring: { colours: 0xbbggrr each, faded: 0 or 1 each }. `only` isolates categories. */
-function colourNodes(colouring, only) {
+/** Colours of all nodes under a colouring: { colours: 0xbbggrr each, faded: 0 or 1 each }. `only` isolates categories, `framed` nodes. */
+function colourNodes(colouring, only, framed) {
   const n = report.nodes;
   const colours = new Uint32Array(n), faded = new Uint8Array(n);
   const pack = ([r, g, b]) => Math.round(r) | (Math.round(g) << 8) | (Math.round(b) << 16);
-  const grey = pack(rgb(themed("--other")));
   if (colouring.kind === "number") {
+    const grey = pack(rgb(themed("--other")));
     const steps = Array.from({ length: 256 }, (_, i) => pack(onScale(i / 255)));
-    const span = colouring.high - colouring.low || 1;
+    const along = spread(colouring);
+    const [low, high] = [colouring.low, colouring.high].map(along);
     colouring.data.forEach((v, i) => {
-      const share = (v - colouring.low) / span;
+      const share = (along(v) - low) / (high - low || 1);
       colours[i] = Number.isNaN(share) ? grey : steps[Math.round(255 * Math.min(1, Math.max(0, share)))];
     });
   } else {
-    const table = colouring.names.map((_, c) => pack(rgb(categoryColour(colouring, c))));
-    colouring.data.forEach((c, i) => {
-      colours[i] = table[c];
-      faded[i] = only.size && !only.has(Math.min(c, MANY)) ? 1 : 0;
-    });
+    const table = colouring.names.map((_, c) => pack(categoryColour(colouring, c)));
+    colouring.data.forEach((c, i) => { colours[i] = table[c]; });
+  }
+  for (let i = 0; i < n; i++) {
+    const isolated = !only.size || only.has(Math.min(colouring.data[i], MANY));
+    faded[i] = isolated && (!framed || framed[i]) ? 0 : 1;
   }
   return { colours, faded };
 }
 
+/** How values lie along the scale of a colouring: those far apart by their logarithm. */
+const spread = (colouring) => (colouring.log ? (v) => Math.log1p(Math.max(v, 0)) : (v) => v);
+
 function categoryColour(colouring, c) {
-  return c >= MANY || c === colouring.missing ? themed("--other") : palette()[c % palette().length];
+  if (c >= MANY || c === colouring.missing) return rgb(themed("--other"));
+  const colours = palette(), [towards, share] = SHADES[Math.floor(c / colours.length)];
+  return mix(rgb(colours[c % colours.length]), rgb(themed(towards)), share);
+}
+
+function chip(colour) {
+  const dot = element("span", { class: "chip" });
+  dot.style.backgroundColor = `rgb(${colour.join(" ")})`;
+  return dot;
 }
 
 /** What a colouring says about a node. */
@@ -34,21 +49,25 @@ function valueOf(colouring, i) {
   return colouring.kind === "number" ? short(colouring.data[i]) : colouring.names[colouring.data[i]];
 }
 
-/** The legend; `onIsolate` is told which categories the reader picked (none: all). */
-function drawLegend(box, colouring, only, onIsolate) {
+/** The legend, counting `framed` nodes if there are any; `onIsolate` is told which categories the reader picked (none: all). */
+function drawLegend(box, colouring, only, framed, onIsolate) {
   box.replaceChildren();
   if (colouring.kind === "number") {
+    const { low, high, log } = colouring;
+    const between = log ? Math.expm1((Math.log1p(low) + Math.log1p(high)) / 2) : (low + high) / 2;
+    const middle = log ? Math.round(between) : between;
     const ramp = element("canvas", { class: "ramp", width: 128, height: 1, role: "img", "aria-label": "Colour scale" });
     paint(ramp, (i) => onScale(i / 127));
-    box.append(ramp, element("div", { class: "ends" }, element("span", {}, short(colouring.low)), element("span", {}, short(colouring.high))));
+    const ends = [low, middle, high].map((v) => element("span", {}, short(Number(v.toPrecision(3)))));
+    box.append(ramp, element("div", { class: "ends" }, ...ends));
     return;
   }
+  const counts = framed ? colouring.counts.map(() => 0) : colouring.counts;
+  framed?.forEach((inside, i) => { counts[colouring.data[i]] += inside; });
   const list = element("ul", { class: "rows" });
-  const entry = (position, text, total, colour) => {
-    const chip = element("span", { class: "chip" });
-    chip.style.backgroundColor = colour;
-    const button = element("button", { type: "button", "aria-pressed": only.has(position), title: text },
-      chip, name(text, { class: "name" }), element("span", { class: "value" }, count(total)));
+  const entry = (position, text, total) => {
+    const button = element("button", { type: "button", "aria-pressed": only.has(position), title: text, "data-position": position },
+      chip(categoryColour(colouring, position)), name(text, { class: "name" }), element("span", { class: "value" }, count(total)));
     button.addEventListener("click", () => {
       const next = new Set(only);
       if (!next.delete(position)) next.add(position);
@@ -56,10 +75,11 @@ function drawLegend(box, colouring, only, onIsolate) {
     });
     list.append(element("li", {}, button));
   };
-  const shown = Math.min(MANY, colouring.names.length);
-  for (let c = 0; c < shown; c++) entry(c, colouring.names[c], colouring.counts[c], categoryColour(colouring, c));
-  const rest = colouring.counts.slice(MANY);
-  if (rest.length) entry(MANY, `${count(rest.length)} others`, rest.reduce((sum, v) => sum + v, 0), themed("--other"));
+  const own = Array.from(counts.keys()).slice(0, MANY);
+  if (framed) own.sort((a, b) => counts[b] - counts[a]);
+  for (const c of own) if (counts[c] || only.has(c)) entry(c, colouring.names[c], counts[c]);
+  const rest = counts.slice(MANY);
+  if (rest.length) entry(MANY, `${count(rest.length)} others`, rest.reduce((sum, v) => sum + v, 0));
   box.append(list);
 }
 
@@ -73,45 +93,63 @@ function neighbourFinder({ k, index, similarity }) {
   };
 }
 
-/** The selected node, what is known of it, and buttons for its neighbours. */
-function drawSelection(box, i, neighbours, colourings, { onSelect, onPoint }) {
+/** The selected node, what is known of it, and buttons for its neighbours in the map's `colours`; or how many nodes are framed. */
+function drawSelection(box, i, framed, neighbours, colourings, colours, { onSelect, onPoint }) {
   box.replaceChildren();
-  if (i < 0) return;
+  if (i < 0 && !framed) return;
   const close = element("button", { type: "button" }, "Clear");
   close.addEventListener("click", () => onSelect(-1));
+  const head = (text) => box.append(element("div", { class: "selected" }, element("h3", {}, name(text, { class: "clip" })), close));
+  if (i < 0) return head(`${count(framed.reduce((sum, v) => sum + v, 0))} nodes in the frame`);
+  head(nameOf(i));
   const facts = element("dl", { class: "pairs" });
+  if (report.names) facts.append(element("dt", {}, "id"), element("dd", {}, name(report.ids[i], { class: "clip" })));
   for (const colouring of colourings) facts.append(element("dt", {}, name(colouring.name)), element("dd", {}, name(valueOf(colouring, i), { class: "clip" })));
   const list = element("ol", { class: "rows", id: "neighbours" });
   for (const { node, similarity } of neighbours) {
-    const label = valueOf(colourings[0], node);
-    const button = element("button", { type: "button", title: `${report.ids[node]}, ${label}` });
-    if (colourings[0].kind === "category") {
-      const chip = element("span", { class: "chip" });
-      chip.style.backgroundColor = categoryColour(colourings[0], colourings[0].data[node]);
-      button.append(chip);
-    }
-    button.append(name(report.ids[node], { class: "name" }), element("span", { class: "value" }, similarity.toFixed(3)));
+    const colour = [0, 8, 16].map((bits) => (colours[node] >> bits) & 255);
+    const button = element("button", { type: "button", title: [nameOf(node), ...colourings.slice(0, 1).map((c) => valueOf(c, node))].join(", ") },
+      chip(colour), name(nameOf(node), { class: "name" }), element("span", { class: "value" }, similarity.toFixed(3)));
     button.addEventListener("click", () => onSelect(node));
     for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => onPoint(node));
     for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => onPoint(-1));
     list.append(element("li", {}, button));
   }
   const how = report.neighbours.exact ? "cosine similarity" : "cosine similarity; some may be missed";
-  box.append(
-    element("div", { class: "selected" }, element("h3", {}, name(report.ids[i], { class: "clip" })), close), facts,
-    element("h3", {}, "Nearest nodes ", element("span", { class: "muted small" }, how)), list,
-  );
+  box.append(facts, element("h3", {}, "Nearest nodes ", element("span", { class: "muted small" }, how)), list);
 }
 
-/** A field with suggestions: exact ids first, then those that begin with the text, then those that contain it. */
+/** Nodes as CSV (RFC 4180): id, name, and what every colouring says. */
+function toCsv(nodes, colourings) {
+  const columns = [{ name: "id", at: (i) => report.ids[i] }];
+  if (report.names) columns.push({ name: "name", at: (i) => report.names[i] || "" });
+  for (const colouring of colourings) {
+    const { name: title, kind, data, missing } = colouring;
+    if (columns.some((column) => column.name === title)) continue;
+    const number = (v) => (Number.isNaN(v) ? "" : String(Number(v.toPrecision(7))));
+    columns.push({ name: title, at: kind === "number" ? (i) => number(data[i]) : (i) => (data[i] === missing ? "" : valueOf(colouring, i)) });
+  }
+  const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const rows = [columns.map((column) => column.name), ...nodes.map((i) => columns.map((column) => column.at(i)))];
+  return rows.map((row) => `${row.map(cell).join(",")}\n`).join("");
+}
+
+function download(text, file) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  element("a", { href: address, download: file }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+/** A field with suggestions: exact ids or names first, then those that begin with the text, then those that contain it. */
 function searchField(input, list, onSelect) {
-  const lower = report.ids.map((id) => id.toLowerCase());
+  const lower = [report.ids, report.names || []].map((texts) => texts.map((text) => (text || "").toLowerCase()));
   let found = [], active = 0;
   const find = (text) => {
     const ranks = [[], [], []];
-    for (let i = 0; i < lower.length; i++) {
-      const at = lower[i].indexOf(text);
-      if (at >= 0) ranks[lower[i] === text ? 0 : at === 0 ? 1 : 2].push(i);
+    const rank = (own) => (own === text ? 0 : own.startsWith(text) ? 1 : own.includes(text) ? 2 : 3);
+    for (let i = 0; i < report.nodes; i++) {
+      const best = Math.min(...lower.map((texts) => rank(texts[i] ?? "")));
+      ranks[best]?.push(i);
     }
     return ranks.flat().slice(0, 8);
   };
@@ -121,18 +159,19 @@ function searchField(input, list, onSelect) {
     input.removeAttribute("aria-activedescendant");
   };
   const choose = (i) => {
-    input.value = report.ids[i];
+    input.value = nameOf(i);
     close();
     onSelect(i);
   };
   const show = () => {
     list.replaceChildren();
     found.forEach((i, k) => {
-      const option = element("li", { role: "option", id: `match-${k}`, "aria-selected": k === active }, name(report.ids[i]));
+      const option = element("li", { role: "option", id: `match-${k}`, "aria-selected": k === active }, name(nameOf(i)));
+      if (nameOf(i) !== report.ids[i]) option.append(" ", name(report.ids[i], { class: "small" }));
       option.addEventListener("pointerdown", (event) => { event.preventDefault(); choose(i); });
       list.append(option);
     });
-    if (!found.length) list.append(element("li", { class: "none" }, "No node has this in its id."));
+    if (!found.length) list.append(element("li", { class: "none" }, `No node has this in its ${report.names ? "id or name" : "id"}.`));
     else input.setAttribute("aria-activedescendant", `match-${active}`);
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");

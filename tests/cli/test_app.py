@@ -1,11 +1,13 @@
 """What all commands share: help, completion, wrong command lines."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from pyarrow import csv
 
 from ccassg import read_embeddings
@@ -21,6 +23,61 @@ def test_help_begins_with_what_a_new_user_needs(program):
     assert (code, err) == (0, "")
     places = [out.index(f" {name} ") for name in ("demo", "fit", "report", "embed", "reproduce", "bench")]
     assert places == sorted(places)
+
+
+def options_of(text):
+    """The groups of a help, each with its options as they are listed."""
+    groups = {}
+    for line in text.splitlines():
+        if line.startswith("╭─"):
+            groups[line.split()[1]] = options = []
+        elif found := re.match(r"│ [* ]* *(--[\w-]+|-\w )", line):
+            options.append(found[1].strip())
+    return groups
+
+
+def test_the_help_of_fit_begins_with_the_five_options_that_people_need_first(program, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, _ = program("fit", "--help")
+    groups = options_of(out)
+    assert code == 0
+    assert groups.pop("Arguments") == []
+    assert groups["Options"] == ["--output", "--features", "--labels", "--label-column", "--id-column", "--help"]
+    assert list(groups) == ["Options", "Input", "Columns", "Method", "Output"]
+    assert groups["Columns"] == ["--source", "--target", "--weight", "--feature-columns", "--keep", "--scale"]
+
+
+COMMANDS = (
+    "demo",
+    "fit",
+    "report",
+    "similar",
+    "links",
+    "evaluate",
+    "embed",
+    "settings",
+    "convert",
+    "reproduce",
+    "bench",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_help_is_short_or_in_groups_of_at_most_eight_and_shows_no_types(program, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, _ = program(command, "--help")
+    groups = options_of(out)
+    assert code == 0
+    assert max(map(len, groups.values())) <= 8
+    assert (len(groups) > 2) == (sum(map(len, groups.values())) > 8)
+    assert "<" not in out.split("─ Options ─")[1]
+
+
+def test_every_option_that_has_a_group_is_one(program):
+    from ccassg.cli.app import GROUPS, app
+
+    known = {option for command in typer.main.get_command(app).commands.values() for option in command.params}
+    assert {name for names in GROUPS.values() for name in names} <= {option.name for option in known}
 
 
 def test_without_a_command_the_help_is_all_there_is(program):

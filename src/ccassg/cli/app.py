@@ -13,13 +13,40 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from ccassg import memory
 
 SIGNED = {"written_by": "ccassg"}  # what a file of ours begins with
 
+# The groups of a long help, below the options that people need first; and what stands for a value.
+GROUPS = {
+    "Input": ("ids", "directed", "encoding", "data_dir"),
+    "Columns": ("source", "target", "weight", "feature_columns", "keep", "scale"),
+    "Method": ("method", "preset", "settings", "seed", "device", "probe", "seeds", "links", "jobs", "rounds", "threads", "busy", "to_accuracy"),
+    "Output": ("checkpoint_every", "parts", "overwrite", "results", "docs", "update", "draw_only", "json_file"),
+}  # fmt: skip
+VALUES = {"bool": "", "path": "PATH", "int": "N", "int range": "N", "str": "NAME"}
+
+
+class _Commands(TyperGroup):
+    """Commands whose help names no types, and has its options in groups where there are more than eight."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            options: list[Any] = [option for option in command.get_params(ctx) if option.param_type_name == "option"]
+            for option in options:
+                if option.metavar is None and hasattr(option, "display_type"):  # an older Typer has none
+                    option.metavar = VALUES.get(option.display_type(ctx).strip("<>"))
+                if len(options) > 8:
+                    option.rich_help_panel = next((name for name in GROUPS if option.name in GROUPS[name]), None)
+        return command
+
+
 app = typer.Typer(
     name="ccassg",
+    cls=_Commands,
     help="Node embeddings for a graph with features, learned without labels by CCA-SSG.",
     no_args_is_help=True,
     invoke_without_command=True,

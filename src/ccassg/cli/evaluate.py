@@ -20,8 +20,8 @@ LabelsOption = Annotated[Path | None, typer.Option("--labels", "-l", help="Table
 def evaluate(
     embeddings: EmbeddingsArgument,
     labels: LabelsOption = None,
-    label_column: Annotated[str | None, typer.Option(help="Column of the label table.")] = None,
-    id_column: Annotated[str | None, typer.Option(help="Column of the label table.")] = None,
+    label_column: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the label table.")] = None,
+    id_column: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the label table.")] = None,
     graph: Annotated[
         str | None,
         typer.Option(metavar="GRAPH", help="The graph, for its raw features; by default the one that was fitted."),

@@ -16,8 +16,8 @@ from ccassg.cli.app import DataDir
 if TYPE_CHECKING:
     from ccassg.graph import Dataset
 
-Column = Annotated[str | None, typer.Option(help="Column of the edge file.")]
-NodeColumn = Annotated[str | None, typer.Option(help="Column of the node table.")]
+Column = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the edge file.")]
+NodeColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the node table.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +34,12 @@ class GraphFiles:
         Path | None, typer.Option("--features", "-f", help="Node table (CSV, Parquet) or matrix (.npy, .npz).")
     ] = None
     labels: Annotated[Path | None, typer.Option("--labels", "-l", help="Label file; for evaluation only.")] = None
+    label_column: NodeColumn = None
+    id_column: NodeColumn = None
     ids: Annotated[Path | None, typer.Option(help="Ids of a matrix's rows.")] = None
     source: Column = None
     target: Column = None
     weight: Column = None
-    id_column: NodeColumn = None
-    label_column: NodeColumn = None
     feature_columns: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="Columns that are features; all but ids and labels by default."),

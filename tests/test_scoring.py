@@ -126,6 +126,7 @@ def test_raw_features_of_the_graph_that_was_fitted_stand_beside_the_embedding(fo
 def test_the_page_has_the_columns_of_the_node_table_and_degrees(folder, monkeypatch):
     data = read_graph(folder.parent)
     found = page(folder, 1)
+    assert found.title == "mine"
     assert list(found.columns) == ["degree", "p", "q", "r", "s"]
     np.testing.assert_array_equal(found.columns["degree"], data.graph.degrees())
     np.testing.assert_allclose(found.columns["q"], _column(folder, "q")[[int(i) for i in found.node_ids]])
@@ -139,6 +140,15 @@ def test_the_page_has_the_columns_of_the_node_table_and_degrees(folder, monkeypa
     assert page(folder, 1).names[0] == f"{_column(folder, 'name')[int(found.node_ids[0])]:.3f}"
     table.unlink()
     assert list(page(folder, 1).columns) == ["degree"]
+
+
+@pytest.mark.parametrize(
+    ("source", "title"), [("cora", "cora"), ("/home/me/acm", "acm"), ("/home/me/acm/edges.csv", "acm/edges.csv")]
+)
+def test_the_page_is_named_after_the_graph_without_its_path(saved, source, title):
+    folder, data, z = saved
+    save_run(folder, make("raw-features").fit(data), data, z, source=source, provenance={})
+    assert page(folder, probe={}).title == title
 
 
 def _column(folder, name):

@@ -77,10 +77,11 @@ def page(folder: Path, n_seeds: int = 5, probe: dict[str, Any] | None = None) ->
     elif labels is not None:
         scores = _own_scores(run, z, ids, n_seeds, "logistic")
         probe, notes = _of_page(scores), notes + scores.get("notes", [])
-    degrees = run.degrees()
+    degrees, source = run.degrees(), Path(run.source or folder)
     columns, left_out = read_columns(folder, ids, PAGE_CELLS // max(len(z), 1))
     return ReportData(
-        title=folder.name if run.source is None else Path(run.source).name,
+        # The name of a folder, or of a file in one, without what leads there.
+        title="/".join(source.parts[-2:] if source.suffix else source.parts[-1:]),
         embedding=z,
         node_ids=ids,
         names=read_names(folder, ids),

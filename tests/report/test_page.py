@@ -335,6 +335,26 @@ def test_colour_by_label_cluster_or_column(visit):
     assert tab.get_by_role("button", name="a 30").get_attribute("aria-pressed") == "true"
 
 
+def test_no_part_of_the_table_covers_the_others(visit):
+    """Thirty nodes of one class, thirty of another, all in the same place: both colours are seen there, or near it."""
+    layout = np.concatenate([grid(30), grid(30)]) * 1.0
+    tab = visit(example(labels=["a"] * 30 + ["b"] * 30, layout=layout))
+    drawn(tab)
+    seen = tab.evaluate(
+        """() => {
+          const { width, height } = document.getElementById("points");
+          const data = document.getElementById("points").getContext("2d").getImageData(0, 0, width, height).data;
+          let blue = 0, orange = 0;
+          for (let i = 0; i < data.length; i += 4) {
+            blue += data[i] < 60 && data[i + 2] > 140;
+            orange += data[i] > 200 && data[i + 2] < 60;
+          }
+          return [blue, orange];
+        }"""
+    )
+    assert min(seen) > 0.1 * sum(seen)
+
+
 def test_the_nodes_beside_the_map_have_its_colours(visit):
     tab = visit(example())
     find(tab, "node-7")

@@ -1,6 +1,7 @@
 """What the node table of a run says of nodes, beside their ids: names, and columns to colour a map by."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +11,20 @@ import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io import columns
-from ccassg.io.features import choose_ids
+from ccassg.io.features import choose_ids, open_nodes
 from ccassg.io.files import Reading, suffix_of
 from ccassg.io.ids import flat, id_array, positions, unique_ids
-from ccassg.io.open_table import open_table
 from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, Table, is_string, listed, plain
 
 NAME = ("name", "title", "names", "words", "word", "term", "username", "user_name", "screen_name", "full_name")
 # More different texts are no groups that a map could show.
 MAX_TEXTS = 1_000
+# What reading a table may end with: anyone may have written what says how it is read.
+REFUSED = (ValueError, OSError, TypeError, LookupError)
 
 
 def read_names(
-    embeddings: Path, ids: Array, table: Path | None = None, *, id_column: str | None = None, column: str | None = None
+    embeddings: Path, ids: Array, table: Path | None = None, *, column: str | None = None
 ) -> list[str | None] | None:
     """Read a name for each of some ids: from a table, else from the node table that the run in the folder names, if it is there.
 
@@ -32,8 +34,8 @@ def read_names(
     if source is None and column is not None:
         raise ValueError(f"{embeddings} does not say which table has a column {column!r}; name the table")
     try:
-        return None if source is None else _names(source, read, ids, id_column, column)
-    except (ValueError, OSError):
+        return None if source is None else _names(*_open(source, read, ids), ids, column)
+    except REFUSED:
         if table is not None or column is not None:
             raise
         return None  # nobody asked for it
@@ -49,16 +51,15 @@ def read_columns(embeddings: Path, ids: Array, most: int) -> tuple[dict[str, Any
     try:
         if source is None:
             return {}, []
-        table, own = _open(source, read, ids, None)
+        table, own = _open(source, read, ids)
         label = None if read.get("labels") else columns.label_column(table, read.get("label_column"), own)
         others = [name for name in table.names if name not in (own, label)]
         data = _rows(table, own, ids, others[:most])
-    except (ValueError, OSError) as error:  # nobody asked for it
+    except REFUSED as error:  # nobody asked for it
         return {}, [f"no column of {source} colours the map: {error}"]
     found = {name: values for name in others[:most] if (values := _values(data[name])) is not None}
     left = [name for name in others if name not in found]
-    notes = [f"{table}: these columns colour no map: {listed(left)}"] if left else []
-    return found, notes
+    return found, [f"{table}: these columns colour no map: {listed(left)}"] if left else []
 
 
 def _values(column: pa.ChunkedArray) -> Any:
@@ -70,14 +71,10 @@ def _values(column: pa.ChunkedArray) -> Any:
     if not n or not groups:
         return None
     texts = column.cast(pa.large_string())
-    n_texts = pc.count_distinct(texts).as_py()
-    return texts.to_pylist() if n_texts <= min(MAX_TEXTS, max(2, n // 2)) else None
+    return texts.to_pylist() if pc.count_distinct(texts).as_py() <= min(MAX_TEXTS, max(2, n // 2)) else None
 
 
-def _names(
-    source: Path, read: dict[str, Any], ids: Array, id_column: str | None, column: str | None
-) -> list[str | None] | None:
-    table, own = _open(source, read, ids, id_column)
+def _names(table: Table, own: str | None, ids: Array, column: str | None) -> list[str | None] | None:
     if column is not None:
         name: str | None = columns.find_column(table, column, "names", "name_column")
     else:
@@ -88,17 +85,16 @@ def _names(
     return named
 
 
-def _open(source: Path, read: dict[str, Any], ids: Array, id_column: str | None) -> tuple[Table, str | None]:
+def _open(source: Path, read: dict[str, Any], ids: Array) -> tuple[Table, str | None]:
     """Open a node table as a run read it, and choose its column of ids, None where its rows are in order."""
-    reading = Reading(encoding=read.get("encoding", "utf-8"))
-    table = open_table(source, reading, known_names=columns.NODE_NAMES)
-    return table, choose_ids(table, id_column or read.get("id_column"), id_array(ids))[0]
+    table = open_nodes(source, Reading(encoding=read.get("encoding", "utf-8")), id_array(ids))
+    return table, choose_ids(table, read.get("id_column"), id_array(ids))[0]
 
 
-def _rows(table: Table, own: str | None, ids: Array, names: list[str], as_text: list[str] | None = None) -> pa.Table:
+def _rows(table: Table, own: str | None, ids: Array, names: list[str], as_text: Sequence[str] = ()) -> pa.Table:
     """Read columns, a row for each of some ids, empty where the table has none."""
     keys = [] if own is None else [own]
-    data = table.read(list(dict.fromkeys([*keys, *names])), as_text=[*keys, *(as_text or [])])
+    data = table.read(list(dict.fromkeys([*keys, *names])), as_text=[*keys, *as_text])
     known = pa.array(np.arange(data.num_rows)) if own is None else flat(unique_ids(table, own, data[own]))
     place = positions(id_array(ids).cast(pa.large_string()), known.cast(pa.large_string()))
     return data.take(pa.array(place, mask=place < 0))

@@ -89,7 +89,7 @@ def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
             "effectiveRank": found["effective_rank"],
         },
         "probe": data.probe,
-        "settings": data.settings,
+        "settings": {name: value for name, value in data.settings.items() if value is not None},
         "provenance": data.provenance,
         "choices": list(data.choices),
         "notes": notes,

@@ -4,6 +4,7 @@
 
 const WORLD = 65535; // positions are 16-bit numbers
 const REACH = 12; // pixels around the pointer in which a node is found
+const MIXED = 104729; // a prime beyond the number of nodes: drawn in steps of it, no part of the table covers the others
 const NAMED = 40; // so many nodes in sight have their names beside them
 
 function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
@@ -14,7 +15,7 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
   let faded = new Uint8Array(n); // 1: drawn pale, below the others, and not found by the pointer
   let focus = { selected: -1, neighbours: [], hovered: -1 };
   let frame = null; // two corners of a rectangle while it is drawn
-  let named = []; // nodes with their names beside them
+  let named = []; // nodes with their names beside them: those in sight, if they are few
   let pixels = null;
   let pending = 0;
 
@@ -25,8 +26,8 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
     if (!box.width || !box.height) return;
     const wasFitted = view.scale === view.fitted;
     view.ratio = Math.min(2, window.devicePixelRatio || 1);
-    // A crowd is drawn in plain pixels even on a fine screen: four times as many would make it stutter.
-    view.fineness = n > 20000 ? 1 : view.ratio;
+    // A crowd is drawn in plain pixels even on a fine screen, but a small one: four times as many would make it stutter.
+    view.fineness = n > 20000 && box.width > 600 ? 1 : view.ratio;
     view.width = box.width;
     view.height = box.height;
     for (const [canvas, ratio] of [[points, view.fineness], [overlay, view.ratio]]) {
@@ -77,12 +78,12 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
 
   /** Radius of a point in pixels: smaller in a crowd, growing a little on the way in. */
   function radius() {
-    const crowd = Math.max(1.5, Math.min(7, 40 / n ** 0.3) * Math.min(1, view.width / 600));
+    const crowd = Math.max(1.5, Math.min(7, 40 / n ** 0.3)) * Math.min(1, Math.max(0.6, view.width / 600));
     return Math.min(8, crowd * Math.max(1, view.scale / view.fitted) ** 0.3);
   }
 
   function redraw() {
-    if (!pending) pending = requestAnimationFrame(() => { pending = 0; drawPoints(); named = nameable(); drawOverlay(); });
+    if (!pending) pending = requestAnimationFrame(() => { pending = 0; drawPoints(); drawOverlay(); });
   }
 
   /** Nodes on the screen between two corners. */
@@ -93,12 +94,6 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
       if (sx >= Math.min(ax, bx) && sx <= Math.max(ax, bx) && sy >= Math.min(ay, by) && sy <= Math.max(ay, by)) found.push(i);
     }
     return found;
-  }
-
-  /** Nodes in sight, if so few that their names have room. */
-  function nameable() {
-    const seen = within([0, 0], [view.width, view.height]).filter((i) => !faded[i]);
-    return seen.length <= NAMED ? seen : [];
   }
 
   /** Write names beside their points, but none over another name or point. */
@@ -132,6 +127,8 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
     if (faded.includes(1)) splat(buffer, disc, 1, n > 20000 ? 12 : 36, paper);
     splat(buffer, disc, 0, n > 20000 ? 190 : 225, paper);
     points.getContext("2d").putImageData(pixels, 0, 0);
+    named = within([0, 0], [view.width, view.height]).filter((i) => !faded[i]);
+    if (named.length > NAMED) named = [];
   }
 
   /** Blend the disc of every point whose fading is `which` into the buffer; opacity is out of 256. */
@@ -145,7 +142,8 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
     const rim = which === 0 ? disc.rim : new Int32Array(size);
     const scale = view.scale * view.fineness;
     const left = width / 2 - view.x * scale, top = height / 2 + view.y * scale;
-    for (let i = 0; i < n; i++) {
+    for (let k = 0; k < n; k++) {
+      const i = (k * MIXED) % n;
       if (faded[i] !== which) continue;
       const px = Math.round(left + x[i] * scale), py = Math.round(top - y[i] * scale);
       if (px < -reach || py < -reach || px >= width + reach || py >= height + reach) continue;
@@ -167,12 +165,6 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
     context.clearRect(0, 0, view.width, view.height);
     const ink = themed("--text");
     drawNames(context);
-    if (frame) {
-      const [[ax, ay], [bx, by]] = frame;
-      context.strokeStyle = themed("--accent");
-      context.lineWidth = 1.5;
-      context.strokeRect(ax, ay, bx - ax, by - ay);
-    }
     const { selected, neighbours, hovered } = focus;
     const size = radius();
     const ring = (i, extra, width) => {
@@ -183,10 +175,11 @@ function createMap({ points, overlay, x, y, onHover, onSelect, onFrame }) {
       context.stroke();
     };
     context.strokeStyle = ink;
+    context.lineWidth = 1;
+    if (frame) context.strokeRect(...frame[0], frame[1][0] - frame[0][0], frame[1][1] - frame[0][1]);
     if (selected >= 0) {
       const [sx, sy] = toScreen(selected);
       context.globalAlpha = 0.45;
-      context.lineWidth = 1;
       for (const i of neighbours) {
         context.beginPath();
         context.moveTo(sx, sy);
@@ -286,12 +279,12 @@ function listen(overlay, { drawFrame, pan, zoom, showAll, nodeAt, hover, select 
   });
   const release = (event) => {
     held.delete(event.pointerId);
+    corner = null;
     overlay.classList.remove("moving");
   };
   overlay.addEventListener("pointerup", (event) => {
     if (corner) {
       drawFrame(corner, place(event), true);
-      corner = null;
       frameNext(false);
     } else if (held.size === 1 && travelled <= 3) select(nodeAt(...place(event)));
     release(event);

@@ -57,10 +57,11 @@ function drawMap() {
     onHover: (i, px, py) => showTooltip(i, px, py),
     onSelect: (i) => select(i, false),
     onFrame: (nodes) => {
-      framed = nodes.length ? new Uint8Array(report.nodes) : null;
+      select(-1);
+      if (!nodes.length) return;
+      framed = new Uint8Array(report.nodes);
       for (const i of nodes) framed[i] = 1;
       recolour();
-      select(-1, false, framed);
     },
   });
 
@@ -80,29 +81,15 @@ function drawMap() {
     tooltip.style.top = `${Math.max(4, Math.min(py + 12, box.height - tooltip.offsetHeight - 4))}px`;
   }
 
-  /** Select a node, -1 for none; a frame goes with that, unless it was just drawn. */
-  function select(i, centre, keep = null) {
+  /** Select a node; -1: none, and no frame. */
+  function select(i, centre) {
     selected = i;
     tooltip.hidden = true;
-    if (i < 0 && framed !== keep) {
-      framed = null;
-      recolour();
-    }
-    const others = drawSelected().map(({ node }) => node);
+    if (i < 0) framed = null;
+    recolour();
+    const others = i < 0 ? [] : chosen().slice(1);
     map.focusOn(i, others);
     if (i >= 0 && centre) map.centreOn(i, others);
-  }
-
-  /** Show the selected node, and return its neighbours. */
-  function drawSelected() {
-    const neighbours = selected < 0 ? [] : neighboursOf(selected);
-    drawSelection(byId("selection"), selected, framed, neighbours, colourings, colours, {
-      onSelect: (node) => select(node, true),
-      onPoint: (node) => map.point(node),
-    });
-    const nodes = chosen();
-    byId("download").textContent = `Download ${nodes.length === report.nodes ? "all " : ""}${count(nodes.length)} node${nodes.length === 1 ? "" : "s"} as CSV`;
-    return neighbours;
   }
 
   /** The selected node and its neighbours, else what frame and legend leave. */
@@ -120,7 +107,12 @@ function drawMap() {
       recolour();
       legend.querySelector(`[data-position="${position}"]`).focus();
     });
-    drawSelected();
+    drawSelection(byId("selection"), selected, framed, selected < 0 ? [] : neighboursOf(selected), colourings, colours, {
+      onSelect: (node) => select(node, true),
+      onPoint: (node) => map.point(node),
+    });
+    const n = chosen().length;
+    byId("download").textContent = `Download ${n === report.nodes ? "all " : ""}${count(n)} node${n === 1 ? "" : "s"} as CSV`;
   }
 
   colourings.forEach((colouring, i) => chooser.append(element("option", { value: i }, colouring.name)));
@@ -220,10 +212,7 @@ function factText(key, value) {
 function drawFacts() {
   const card = (title, content) => byId("facts").append(element("div", { class: "card" }, element("h3", {}, title), content));
   const tables = { Settings: report.settings, Graph: report.graph, Provenance: report.provenance };
-  for (const [title, facts] of Object.entries(tables)) {
-    const known = Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null));
-    if (Object.keys(known).length) card(title, factTable(known));
-  }
+  for (const [title, facts] of Object.entries(tables)) if (Object.keys(facts).length) card(title, factTable(facts));
   const lists = { "Why these settings": report.choices, Notes: report.notes };
   for (const [title, texts] of Object.entries(lists)) {
     if (!texts.length) continue;

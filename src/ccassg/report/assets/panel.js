@@ -54,8 +54,7 @@ function drawLegend(box, colouring, only, framed, onIsolate) {
   box.replaceChildren();
   if (colouring.kind === "number") {
     const { low, high, log } = colouring;
-    const between = log ? Math.expm1((Math.log1p(low) + Math.log1p(high)) / 2) : (low + high) / 2;
-    const middle = log ? Math.round(between) : between;
+    const middle = log ? Math.round(Math.sqrt((1 + low) * (1 + high)) - 1) : (low + high) / 2;
     const ramp = element("canvas", { class: "ramp", width: 128, height: 1, role: "img", "aria-label": "Colour scale" });
     paint(ramp, (i) => onScale(i / 127));
     const ends = [low, middle, high].map((v) => element("span", {}, short(Number(v.toPrecision(3)))));
@@ -108,7 +107,7 @@ function drawSelection(box, i, framed, neighbours, colourings, colours, { onSele
   const list = element("ol", { class: "rows", id: "neighbours" });
   for (const { node, similarity } of neighbours) {
     const colour = [0, 8, 16].map((bits) => (colours[node] >> bits) & 255);
-    const button = element("button", { type: "button", title: [nameOf(node), ...colourings.slice(0, 1).map((c) => valueOf(c, node))].join(", ") },
+    const button = element("button", { type: "button", title: `${nameOf(node)}, ${valueOf(colourings[0], node)}` },
       chip(colour), name(nameOf(node), { class: "name" }), element("span", { class: "value" }, similarity.toFixed(3)));
     button.addEventListener("click", () => onSelect(node));
     for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => onPoint(node));
@@ -121,16 +120,14 @@ function drawSelection(box, i, framed, neighbours, colourings, colours, { onSele
 
 /** Nodes as CSV (RFC 4180): id, name, and what every colouring says. */
 function toCsv(nodes, colourings) {
-  const columns = [{ name: "id", at: (i) => report.ids[i] }];
-  if (report.names) columns.push({ name: "name", at: (i) => report.names[i] || "" });
-  for (const colouring of colourings) {
-    const { name: title, kind, data, missing } = colouring;
-    if (columns.some((column) => column.name === title)) continue;
-    const number = (v) => (Number.isNaN(v) ? "" : String(Number(v.toPrecision(7))));
-    columns.push({ name: title, at: kind === "number" ? (i) => number(data[i]) : (i) => (data[i] === missing ? "" : valueOf(colouring, i)) });
+  const columns = new Map([["id", (i) => report.ids[i]]]);
+  if (report.names) columns.set("name", (i) => report.names[i] || "");
+  for (const c of colourings) {
+    const text = c.kind === "number" ? (i) => String(Number(c.data[i].toPrecision(7))) : (i) => valueOf(c, i);
+    if (!columns.has(c.name)) columns.set(c.name, (i) => (c.data[i] === c.missing || Number.isNaN(c.data[i]) ? "" : text(i)));
   }
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const rows = [columns.map((column) => column.name), ...nodes.map((i) => columns.map((column) => column.at(i)))];
+  const rows = [[...columns.keys()], ...nodes.map((i) => Array.from(columns.values(), (at) => at(i)))];
   return rows.map((row) => `${row.map(cell).join(",")}\n`).join("");
 }
 
@@ -142,15 +139,12 @@ function download(text, file) {
 
 /** A field with suggestions: exact ids or names first, then those that begin with the text, then those that contain it. */
 function searchField(input, list, onSelect) {
-  const lower = [report.ids, report.names || []].map((texts) => texts.map((text) => (text || "").toLowerCase()));
+  const lower = report.ids.map((id, i) => `\n${id}\n${report.names?.[i] ?? ""}\n`.toLowerCase());
   let found = [], active = 0;
   const find = (text) => {
     const ranks = [[], [], []];
-    const rank = (own) => (own === text ? 0 : own.startsWith(text) ? 1 : own.includes(text) ? 2 : 3);
-    for (let i = 0; i < report.nodes; i++) {
-      const best = Math.min(...lower.map((texts) => rank(texts[i] ?? "")));
-      ranks[best]?.push(i);
-    }
+    const parts = [`\n${text}\n`, `\n${text}`, text];
+    lower.forEach((own, i) => ranks[parts.findIndex((part) => own.includes(part))]?.push(i));
     return ranks.flat().slice(0, 8);
   };
   const close = () => {

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 
 import numpy as np
@@ -158,6 +159,13 @@ def test_a_file_of_that_name_that_is_not_ours_stays(folder):
     (folder / SCORES).write_text("mine")
     score(folder, n_seeds=1)
     assert (folder / SCORES).read_text() == "mine"
+
+
+def test_scores_that_are_a_file_of_holes_are_not_read_into_memory(folder, bounded):
+    score(folder, n_seeds=1)
+    os.truncate(folder / SCORES, 2**34)
+    bounded()
+    assert score(folder, n_seeds=1)["probe"]
 
 
 def test_the_public_split_of_a_dataset_is_the_one_that_counts(tmp_path):

@@ -8,7 +8,6 @@ run.json                                    what the graph was, what was noted o
 scores.json                                 what `ccassg evaluate` and `ccassg report` found, where there are labels
 """
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from ccassg.graph import Array, Dataset
 from ccassg.io import folders
 from ccassg.io.atomic import atomic_path
 from ccassg.io.embeddings import write_embeddings
-from ccassg.io.files import open_regular
+from ccassg.io.files import read_json
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
 from ccassg.io.store import location as store_of
@@ -110,8 +109,7 @@ def read_run(folder: Path) -> Run:
     folders.recover(folder)
     path = folder / RUN
     try:
-        with open_regular(path) as file:
-            record = json.loads(file.read())
+        record = read_json(path)
         if not isinstance(record, dict):
             raise TypeError("not an object")
         given: dict[str, Any] = {}
@@ -130,7 +128,7 @@ def read_run(folder: Path) -> Run:
         if (folder / "config.json").exists():
             how = f"it is a model, whose page Python makes: ccassg.write_report('report.html', z, data, model=model); or {how}"
         raise ValueError(f"{folder} holds no run ({RUN} is not there); {how}") from None
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
 
 

@@ -16,6 +16,7 @@ from ccassg.evaluate.verdict import verdict
 from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.io.embeddings import read_embeddings
+from ccassg.io.files import read_json
 from ccassg.io.folders import require_whole
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, read_labelled
@@ -127,8 +128,8 @@ def _own_scores(
 def _kept(file: Path) -> dict[str, Any] | None:
     """Return what was kept of scores, None where the file is not there or not ours."""
     try:
-        kept = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        kept = read_json(file)
+    except (OSError, ValueError):
         return None
     return kept if isinstance(kept, dict) and isinstance(kept.get("scores"), dict) else None
 

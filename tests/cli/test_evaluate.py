@@ -37,7 +37,7 @@ def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path)
     nodes.write_text((files / "nodes.csv").read_text().replace(",label", ",team", 1))
     code, out, _ = program("fit", files / "edges.csv", "--features", nodes, "-o", tmp_path / "m", *QUICK)
     assert code == 0
-    assert "'team' (2)" in out
+    assert "'team' (2 values)" in out
     assert "what you want to predict must not be among them" in out
     judging = ("--labels", nodes, "--label-column", "team", "--seeds", 1)
     code, out, _ = program("evaluate", tmp_path / "m", *judging)
@@ -298,6 +298,17 @@ def test_noise_is_warned_of_where_it_is_made_and_where_it_is_scored(program, tmp
     assert said in program("evaluate", tmp_path / "m")[1]
     assert program("report", tmp_path / "m", "-o", tmp_path / "r.html")[0] == 0
     assert said.removeprefix("warning: ") in (tmp_path / "r.html").read_text()
+
+
+def test_similar_shows_names_of_the_table_that_was_fitted(program, files, tmp_path):
+    header, *rows = (files / "nodes.csv").read_text().splitlines()
+    named = [f"{header},title", *(f"{row},Title {i}" for i, row in enumerate(rows))]
+    (tmp_path / "nodes.csv").write_text("\n".join(named))
+    fitted = program("fit", files / "edges.csv", "--features", tmp_path / "nodes.csv", "-o", tmp_path / "m", *QUICK)
+    assert fitted[0] == 0
+    code, out, _ = program("similar", tmp_path / "m", "n7", "-k", 2)
+    assert code == 0
+    assert "n7: Title 7" in out
 
 
 def test_similar_takes_several_ids_and_shows_names_without_pytorch(model, files, tmp_path):

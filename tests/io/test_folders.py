@@ -54,6 +54,13 @@ def test_somebody_elses_files_are_refused(tmp_path, name):
     assert contents(tmp_path) == {name: b"mine"}
 
 
+def test_an_index_that_is_a_file_of_holes_is_not_read_into_memory(tmp_path, bounded):
+    fill(tmp_path)
+    os.truncate(tmp_path / RUN, 2**34)
+    bounded()
+    assert files_of(tmp_path) == {}
+
+
 def test_what_was_changed_since_is_not_replaced_and_other_files_stay(tmp_path):
     fill(tmp_path)
     (tmp_path / "notes.md").write_text("mine")

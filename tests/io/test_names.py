@@ -15,7 +15,7 @@ def test_names_come_from_the_table_of_the_run_or_one_that_is_named(tmp_path):
     run.mkdir()
     assert read_names(run, IDS) is None
     for read in ({"graph": str(tmp_path)}, {"graph": "edges.csv", "features": str(table)}):
-        (run / "run.json").write_text(json.dumps({"read": read}))
+        (run / "run.json").write_text(json.dumps({"read_from": read}))
         assert read_names(run, IDS) == ["Carla", "Anna", None]
     assert read_names(run, IDS, column="p") == ["3", "1", None]
     assert read_names(tmp_path / "z.csv", IDS, table) == ["Carla", "Anna", None]

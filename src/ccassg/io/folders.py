@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ccassg.io.atomic import said_of, sync, write_bytes_atomic
-from ccassg.io.files import sha256
+from ccassg.io.files import read_json, sha256
 from ccassg.io.store import manifest_hash
 
 RUN, MODEL = "run.json", "config.json"  # the indexes of a run, and of a model alone
@@ -63,10 +63,10 @@ def files_of(folder: Path) -> dict[str, str]:
     if index is None or index.is_symlink() or not index.is_file():
         return {}
     try:
-        record = json.loads(index.read_bytes())
+        record = read_json(index)
         known = dict(record["files"])
         is_ours = record["sha256"] == manifest_hash(record)
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return {}
     return known | {index.name: sha256(index)} if is_ours and all(map(_is_name, known)) else {}
 

@@ -1,6 +1,5 @@
 """Names of nodes, to read beside their ids: a column of a table, by default of the one that a run was made of."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pyarrow as pa
 
 from ccassg.graph import Array
 from ccassg.io import columns
-from ccassg.io.files import suffix_of
+from ccassg.io.files import read_json, suffix_of
 from ccassg.io.ids import flat, id_array, positions, unique_ids
 from ccassg.io.open_table import open_table
 from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES
@@ -56,9 +55,9 @@ def _names(source: Path, ids: Array, id_column: str | None, column: str | None) 
 def _table_of(embeddings: Path) -> Path | None:
     """Return the node table that the run in a folder was made of, where it is one and still there."""
     try:
-        read: Any = json.loads((embeddings / "run.json").read_bytes())["read"]
+        read: Any = read_json(embeddings / "run.json")["read_from"]
         folder, features = Path(read["graph"]), read.get("features")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     candidates = (
         [Path(features)] if isinstance(features, str) else sorted(folder.glob("nodes.*")) if folder.is_dir() else []

@@ -30,7 +30,7 @@ from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import mapped
 from ccassg.graph.feature_space import check_idf
 from ccassg.graph.scaling import check_scaling
-from ccassg.io.files import first_line, open_regular, sha256
+from ccassg.io.files import first_line, open_regular, read_json, sha256
 
 # Version 1, which is read too, has strings in ids.npy, each of the width of the longest.
 FORMAT, VERSION = "ccassg graph store", 2
@@ -186,8 +186,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir() or file.is_symlink() or not file.is_file():
         raise ValueError(f"{folder} is not a graph store: there is no {MANIFEST} in it; make one with: ccassg convert")
     try:
-        with open_regular(file) as content:
-            manifest = json.loads(content.read())
+        manifest = read_json(file)
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ValueError(f"{file} does not describe a graph store")
         if manifest["version"] not in (1, VERSION):
@@ -221,7 +220,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         if missing or not isinstance(manifest["directed"], bool) or not isinstance(manifest["notes"], list):
             raise ValueError(f"{file} lacks {', '.join(sorted(missing)) or 'directed or notes'}")
         return manifest
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"{file} is not a store's manifest ({type(error).__name__}: {error})") from None
 
 

@@ -115,9 +115,9 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
 
 
 def require_own(path: Path) -> None:
-    """Refuse a folder that is not a store of ours with nothing else in it; ValueError."""
+    """Refuse a folder that is not a store as we wrote it, as far as `open_store` looks, with nothing else in it; ValueError."""
     try:
-        _read_manifest(path)
+        open_store(path)
         entries = sorted(os.scandir(path), key=lambda entry: entry.name)
         ours = {MANIFEST, *(f"{name}.npy" for name in _KINDS)}
         other = next((e.name for e in entries if e.name not in ours or not e.is_file(follow_symlinks=False)), None)

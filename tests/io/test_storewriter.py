@@ -211,6 +211,22 @@ def test_overwriting_spares_what_is_not_a_stores(tmp_path, name):
     assert sorted(os.listdir(store)) == before
 
 
+@pytest.mark.parametrize("change", ["a value", "the size"])
+def test_a_store_that_somebody_changed_is_not_replaced(tmp_path, change):
+    store = tmp_path / "s"
+    write_store(store, as_graph(PAIR, np.ones((2, 3))))
+    if change == "a value":
+        mine = np.load(store / "features.npy", mmap_mode="r+")
+        mine[0, 0] = 7
+        mine.flush()
+    else:
+        np.save(store / "features.npy", np.zeros((5, 3), np.float32))
+    content = (store / "features.npy").read_bytes()
+    with pytest.raises(ValueError, match=r"s is not replaced: .*features\.npy .* altered"):
+        write_store(store, as_graph(PAIR), overwrite=True)
+    assert (store / "features.npy").read_bytes() == content
+
+
 def test_a_store_set_aside_comes_back(tmp_path):
     """As a kill between the two renames leaves it; `tests/trust/test_kill_writes.py` has the real kills."""
     write_store(tmp_path / "s", as_graph(PAIR, np.ones((2, 3))))

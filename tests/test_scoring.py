@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from ccassg import CCASSG, Dataset, scoring
-from ccassg.datasets import stochastic_block_graph
 from ccassg.evaluate import summary
 from ccassg.io.graphs import read_graph
 from ccassg.io.labels import NODES
@@ -16,17 +15,6 @@ from ccassg.run import save_run
 from ccassg.scoring import SCORES, judge, page, score
 from ccassg.systems import make
 from saved_models import sealed
-
-
-@pytest.fixture
-def saved(tmp_path):
-    drawn = stochastic_block_graph(60, n_classes=3, n_features=6, seed=0)
-    y = np.where(np.arange(60) < 5, -1, drawn.y)
-    data = Dataset(drawn.graph, y, ("b", "a", "c"), feature_names=("u", "v=1", "v=2", "w#0", "w#1", "t"), notes=("hm",))
-    model = make("raw-features").fit(data)
-    z = model.transform(data)
-    save_run(tmp_path / "r", model, data, z, source="mine.csv", provenance={"seed": 3})
-    return tmp_path / "r", data, z
 
 
 def test_the_page_of_a_run_has_its_labels_probed(saved):

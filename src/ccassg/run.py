@@ -23,6 +23,7 @@ from ccassg.io.embeddings import write_embeddings
 from ccassg.io.files import read_json
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
+from ccassg.io.open_graph import open_graph
 from ccassg.io.store import location as store_of
 from ccassg.io.tables import ParquetTable
 
@@ -59,6 +60,18 @@ class Run:
             return None
         y, names = encode_labels(read_labels(nodes, id_column="id", label_column="label"))
         return [names[c] if c >= 0 else None for c in y.tolist()]
+
+    def open_graph(self) -> Dataset:
+        """Read its graph again, from where it was; ValueError if it does not say where, or the graph is not there."""
+        where = self.read_from or {"graph": self.dataset}
+        try:
+            if not isinstance(where.get("graph"), str):  # anyone may have written it
+                raise TypeError
+            return open_graph(**where)
+        except (TypeError, AttributeError):
+            raise ValueError(
+                f"{self.folder} does not say where its graph is; make it again with: ccassg fit GRAPH -o {self.folder}"
+            ) from None
 
     def had_feature(self, column: str) -> bool:
         """Return whether this column of the node table was among the features that the model was trained on."""

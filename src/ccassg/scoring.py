@@ -20,7 +20,6 @@ from ccassg.io.files import read_json
 from ccassg.io.folders import require_whole
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, read_labelled
-from ccassg.io.open_graph import open_graph
 from ccassg.report.data import ReportData, about_model
 from ccassg.run import RUN, Run, read_run
 from ccassg.systems import load
@@ -168,9 +167,8 @@ def _graph_of(run: Run | None, ids: Array, graph: Dataset | None) -> tuple[Datas
     """Open the graph that a run was made of, unless one is given; None, and why, where there is none with these nodes."""
     try:
         if graph is None and run is not None and (run.read_from or run.dataset in DATASETS):
-            options = dict(run.read_from or {"graph": run.dataset})
-            graph = open_graph(options.pop("graph"), **options)
-    except (ValueError, TypeError, KeyError, AttributeError, OSError, ImportError) as error:
+            graph = run.open_graph()
+    except (ValueError, OSError, ImportError) as error:
         return None, [f"the raw features cannot be scored beside the embedding: {error}"]
     if graph is None:
         return None, ["name the graph to see what its raw features score (`graph`)"]

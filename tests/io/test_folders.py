@@ -20,7 +20,7 @@ from ccassg.io.folders import (
     require_whole,
     write_index,
 )  # fmt: skip
-from ccassg.io.store import manifest_hash
+from ccassg.io.manifest import manifest_hash
 
 NAMES = ("a.txt", "b.txt", RUN)
 

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from ccassg import Dataset, as_graph
 from ccassg.graph.scaling import Scaling
 from ccassg.io import storewriter
-from ccassg.io.store import MANIFEST, aside, is_store, manifest_hash, open_store, part_bounds
+from ccassg.io.manifest import MANIFEST, aside, is_store, manifest_hash, part_bounds
+from ccassg.io.store import open_store
 from ccassg.io.storewriter import StoreWriter, write_store
 
 N = 60

@@ -16,7 +16,7 @@ from typing import Any
 
 from ccassg.io.atomic import said_of, sync, write_bytes_atomic
 from ccassg.io.files import open_regular, read_json, sha256
-from ccassg.io.store import manifest_hash
+from ccassg.io.manifest import manifest_hash
 
 RUN, MODEL = "run.json", "config.json"  # the indexes of a run, and of a model alone
 CHECKPOINT = "checkpoint.safetensors"

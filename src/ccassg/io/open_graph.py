@@ -9,8 +9,9 @@ from ccassg.graph import Dataset
 from ccassg.io import tables
 from ccassg.io.features import Learned
 from ccassg.io.graphs import read_graph
+from ccassg.io.manifest import is_store
 from ccassg.io.objects import holds_graph
-from ccassg.io.store import is_store, open_store
+from ccassg.io.store import open_store
 
 
 def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Dataset:

@@ -14,11 +14,14 @@ from pathlib import Path
 # wait for each other on a busy machine are slower than none.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
 
 from ccassg.cli import main
-from ccassg.datasets import load_dataset
+from ccassg.datasets import load_dataset, stochastic_block_graph
 from ccassg.graph import Dataset
+from ccassg.run import save_run
+from ccassg.systems import make
 
 PROJECT = Path(__file__).parents[1]
 
@@ -67,6 +70,18 @@ def write(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A run of 60 nodes, five of them without a label: its folder, the dataset and the embedding."""
+    drawn = stochastic_block_graph(60, n_classes=3, n_features=6, seed=0)
+    y = np.where(np.arange(60) < 5, -1, drawn.y)
+    data = Dataset(drawn.graph, y, ("b", "a", "c"), feature_names=("u", "v=1", "v=2", "w#0", "w#1", "t"), notes=("hm",))
+    model = make("raw-features").fit(data)
+    z = model.transform(data)
+    save_run(tmp_path / "r", model, data, z, source="mine.csv", provenance={"seed": 3})
+    return tmp_path / "r", data, z
 
 
 @pytest.fixture

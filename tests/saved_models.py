@@ -1,10 +1,11 @@
-"""Small saved models, for what is read back, altered and refused."""
+"""Small saved models, runs and stores, for what is read back, altered and refused."""
 
 import json
 
 from ccassg import CCASSG
 from ccassg.datasets import stochastic_block_graph
 from ccassg.io.folders import write_index
+from ccassg.io.manifest import MANIFEST, manifest_hash
 from ccassg.run import RUN
 from ccassg.systems import make
 
@@ -43,3 +44,10 @@ def sealed(folder, **changes):
     """Make the hashes of a run fit what is in its folder now."""
     record = json.loads((folder / RUN).read_text()) | changes
     write_index(folder, RUN, {name: record[name] for name in record if name not in ("files", "sha256")})
+
+
+def rewrite(path, **changes):
+    """Alter the manifest and make its hash fit, as somebody bent on it would."""
+    manifest = json.loads((path / MANIFEST).read_text()) | changes
+    manifest["sha256"] = manifest_hash(manifest)
+    (path / MANIFEST).write_text(json.dumps(manifest))

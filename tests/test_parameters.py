@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccassg import parameters
-from ccassg.systems import METHODS, get_class
+from ccassg import load_dataset, parameters
+from ccassg.systems import METHODS, get_class, make
 
 # Not numbers, or checked where they are used.
 OTHERS = {"encoder", "second_view", "early_stopping", "drop_both_directions", "augmentations", "random_state", "device", "activation", "centrality", "add_features", "temperature"}  # fmt: skip
@@ -19,6 +19,16 @@ def test_every_parameter_is_in_the_table(name: str) -> None:
     for parameter in get_class(name)._get_param_names():
         known = parameter in parameters.COUNTS or parameter in parameters.NUMBERS or parameter in parameters.SHARES
         assert known or parameter.endswith(("_dim", "_rate")) or parameter in OTHERS, parameter
+
+
+@pytest.mark.parametrize("name", ["cca-ssg", "dgi"])
+def test_a_width_beyond_the_nodes_is_refused_at_once(name: str) -> None:
+    data = load_dataset("cora")
+    sentence = "embedding_dim must be at most 2,708 on 2,708 nodes, which fill no more dimensions, got 32,000"
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        make(name, embedding_dim=32_000).fit(data)
+    parameters.check_width(parameters.ALWAYS_DIM, 3)
+    parameters.check_width(2708, 2708)
 
 
 @pytest.mark.parametrize("name", METHODS)

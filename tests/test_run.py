@@ -6,25 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ccassg import Dataset
-from ccassg.datasets import stochastic_block_graph
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.labels import EMBEDDING, NODES
 from ccassg.run import FILES, RUN, Run, read_run, save_run
 from ccassg.scoring import page
 from ccassg.systems import make
 from saved_models import sealed
-
-
-@pytest.fixture
-def saved(tmp_path):
-    drawn = stochastic_block_graph(60, n_classes=3, n_features=6, seed=0)
-    y = np.where(np.arange(60) < 5, -1, drawn.y)
-    data = Dataset(drawn.graph, y, ("b", "a", "c"), feature_names=("u", "v=1", "v=2", "w#0", "w#1", "t"), notes=("hm",))
-    model = make("raw-features").fit(data)
-    z = model.transform(data)
-    save_run(tmp_path / "r", model, data, z, source="mine.csv", provenance={"seed": 3})
-    return tmp_path / "r", data, z
 
 
 def test_what_was_saved_comes_back(saved):

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 from pyarrow import csv
 
 from ccassg import CCASSG, Dataset, scoring
-from ccassg.datasets import stochastic_block_graph
 from ccassg.evaluate import summary
 from ccassg.io.graphs import read_graph
 from ccassg.io.labels import NODES
@@ -16,17 +16,6 @@ from ccassg.run import save_run
 from ccassg.scoring import SCORES, judge, page, score
 from ccassg.systems import make
 from saved_models import sealed
-
-
-@pytest.fixture
-def saved(tmp_path):
-    drawn = stochastic_block_graph(60, n_classes=3, n_features=6, seed=0)
-    y = np.where(np.arange(60) < 5, -1, drawn.y)
-    data = Dataset(drawn.graph, y, ("b", "a", "c"), feature_names=("u", "v=1", "v=2", "w#0", "w#1", "t"), notes=("hm",))
-    model = make("raw-features").fit(data)
-    z = model.transform(data)
-    save_run(tmp_path / "r", model, data, z, source="mine.csv", provenance={"seed": 3})
-    return tmp_path / "r", data, z
 
 
 def test_the_page_of_a_run_has_its_labels_probed(saved):
@@ -191,6 +180,13 @@ def test_a_file_of_that_name_that_is_not_ours_stays(folder):
     (folder / SCORES).write_text("mine")
     score(folder, n_seeds=1)
     assert (folder / SCORES).read_text() == "mine"
+
+
+def test_scores_that_are_a_file_of_holes_are_not_read_into_memory(folder, bounded):
+    score(folder, n_seeds=1)
+    os.truncate(folder / SCORES, 2**34)
+    bounded()
+    assert score(folder, n_seeds=1)["probe"]
 
 
 def test_the_public_split_of_a_dataset_is_the_one_that_counts(tmp_path):

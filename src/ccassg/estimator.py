@@ -228,6 +228,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         self.seed_ = parameters.seed_of(self.random_state)
         given, usual = self.get_params(deep=False), type(self)().get_params(deep=False)
         parameters.check({name: value for name, value in given.items() if not choice.is_auto(value)})
+        if not choice.is_auto(self.embedding_dim):
+            parameters.check_width(int(self.embedding_dim), graph.n_nodes)
         named = [name for name in given if given[name] is not usual[name] and given[name] != usual[name]]
         chosen, self.reasons_ = choice.choose(graph, given, named)
         if graph.n_nodes < 2:

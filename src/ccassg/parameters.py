@@ -11,6 +11,8 @@ from ccassg.training.settings import Settings
 
 # No encoder looks farther, none is deeper or wider; a saved model may claim what it likes. Nothing else counts beyond a billion.
 MAX_HOPS, MAX_LAYERS, MAX_DIM, MAX_COUNT = 64, 1000, 32_768, 10**9
+# An embedding this wide is granted on any graph; a wider one must have as many nodes.
+ALWAYS_DIM = 2048
 
 # Whole numbers: the least and the most. Names that end in _dim are widths, from 1 to `MAX_DIM`.
 COUNTS: dict[str, tuple[int, int]] = {
@@ -58,6 +60,15 @@ def check(values: dict[str, Any]) -> None:
             raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
         elif name == "augmentations":
             _check_augmentations(value)
+
+
+def check_width(embedding_dim: int, n_nodes: int) -> None:
+    """Refuse an embedding so wide that the nodes cannot fill it; ValueError."""
+    if embedding_dim > max(n_nodes, ALWAYS_DIM):
+        raise ValueError(
+            f"embedding_dim must be at most {max(n_nodes, ALWAYS_DIM):,} on {n_nodes:,} nodes, which fill no more dimensions, got "
+            f"{embedding_dim:,}"
+        )
 
 
 def rates(name: str, value: Any) -> tuple[float, float]:

@@ -8,7 +8,6 @@ run.json                                    what the graph was, what was noted o
 scores.json                                 what `ccassg evaluate` and `ccassg report` found, where there are labels
 """
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +20,10 @@ from ccassg.graph import Array, Dataset
 from ccassg.io import folders
 from ccassg.io.atomic import atomic_path
 from ccassg.io.embeddings import write_embeddings
-from ccassg.io.files import open_regular
+from ccassg.io.files import read_json
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
+from ccassg.io.open_graph import open_graph
 from ccassg.io.store import location as store_of
 from ccassg.io.tables import ParquetTable
 
@@ -65,6 +65,18 @@ class Run:
         """Read how many edges touch each node; None where that was not kept."""
         nodes = ParquetTable(self.folder / NODES)
         return nodes.read(["degree"])["degree"].to_numpy() if "degree" in nodes.names else None
+
+    def open_graph(self) -> Dataset:
+        """Read its graph again, from where it was; ValueError if it does not say where, or the graph is not there."""
+        where = self.read_from or {"graph": self.dataset}
+        try:
+            if not isinstance(where.get("graph"), str):  # anyone may have written it
+                raise TypeError
+            return open_graph(**where)
+        except (TypeError, AttributeError):
+            raise ValueError(
+                f"{self.folder} does not say where its graph is; make it again with: ccassg fit GRAPH -o {self.folder}"
+            ) from None
 
     def had_feature(self, column: str) -> bool:
         """Return whether this column of the node table was among the features that the model was trained on."""
@@ -115,8 +127,7 @@ def read_run(folder: Path) -> Run:
     folders.recover(folder)
     path = folder / RUN
     try:
-        with open_regular(path) as file:
-            record = json.loads(file.read())
+        record = read_json(path)
         if not isinstance(record, dict):
             raise TypeError("not an object")
         given: dict[str, Any] = {}
@@ -135,7 +146,7 @@ def read_run(folder: Path) -> Run:
         if (folder / "config.json").exists():
             how = f"it is a model, whose page Python makes: ccassg.write_report('report.html', z, data, model=model); or {how}"
         raise ValueError(f"{folder} holds no run ({RUN} is not there); {how}") from None
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
 
 

@@ -16,11 +16,11 @@ from ccassg.evaluate.verdict import verdict
 from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.io.embeddings import read_embeddings
+from ccassg.io.files import read_json
 from ccassg.io.folders import require_whole
 from ccassg.io.ids import id_array
 from ccassg.io.labels import EMBEDDING, NODES, read_labelled
 from ccassg.io.names import read_columns, read_names
-from ccassg.io.open_graph import open_graph
 from ccassg.report.data import ReportData, about_model
 from ccassg.run import RUN, Run, read_run
 from ccassg.systems import load
@@ -135,8 +135,8 @@ def _own_scores(
 def _kept(file: Path) -> dict[str, Any] | None:
     """Return what was kept of scores, None where the file is not there or not ours."""
     try:
-        kept = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        kept = read_json(file)
+    except (OSError, ValueError):
         return None
     return kept if isinstance(kept, dict) and isinstance(kept.get("scores"), dict) else None
 
@@ -175,9 +175,8 @@ def _graph_of(run: Run | None, ids: Array, graph: Dataset | None) -> tuple[Datas
     """Open the graph that a run was made of, unless one is given; None, and why, where there is none with these nodes."""
     try:
         if graph is None and run is not None and (run.read_from or run.dataset in DATASETS):
-            options = dict(run.read_from or {"graph": run.dataset})
-            graph = open_graph(options.pop("graph"), **options)
-    except (ValueError, TypeError, KeyError, AttributeError, OSError, ImportError) as error:
+            graph = run.open_graph()
+    except (ValueError, OSError, ImportError) as error:
         return None, [f"the raw features cannot be scored beside the embedding: {error}"]
     if graph is None:
         return None, ["name the graph to see what its raw features score (`graph`)"]

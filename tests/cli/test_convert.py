@@ -12,7 +12,8 @@ import ccassg.cli.convert  # noqa: F401
 from ccassg.cli.app import app, as_options
 from ccassg.datasets import load_dataset
 from ccassg.io.embeddings import write_embeddings
-from ccassg.io.store import open_store, part_bounds
+from ccassg.io.manifest import part_bounds
+from ccassg.io.store import open_store
 
 run = CliRunner().invoke
 

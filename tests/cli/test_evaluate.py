@@ -300,6 +300,17 @@ def test_noise_is_warned_of_where_it_is_made_and_where_it_is_scored(program, tmp
     assert said.removeprefix("warning: ") in (tmp_path / "r.html").read_text()
 
 
+def test_similar_shows_names_of_the_table_that_was_fitted(program, files, tmp_path):
+    header, *rows = (files / "nodes.csv").read_text().splitlines()
+    named = [f"{header},title", *(f"{row},Title {i}" for i, row in enumerate(rows))]
+    (tmp_path / "nodes.csv").write_text("\n".join(named))
+    fitted = program("fit", files / "edges.csv", "--features", tmp_path / "nodes.csv", "-o", tmp_path / "m", *QUICK)
+    assert fitted[0] == 0
+    code, out, _ = program("similar", tmp_path / "m", "n7", "-k", 2)
+    assert code == 0
+    assert "n7: Title 7" in out
+
+
 def test_similar_takes_several_ids_and_shows_names_without_pytorch(model, files, tmp_path):
     names = tmp_path / "names.csv"
     names.write_text("id,title\n" + "".join(f"n{i},Title {i}\n" for i in range(60)))

@@ -91,14 +91,14 @@ def test_options_that_a_store_cannot_heed_are_refused(program, stored, files, tm
 
 
 def test_a_store_of_other_features_is_refused(program, stored, model, tmp_path):
-    assert program("embed", model, stored, "-o", tmp_path / "z.csv")[0] == 0
+    assert program("embed", model, stored, "-o", tmp_path / "z.parquet")[0] == 0
     (tmp_path / "edges.csv").write_text("source,target\nx,y\ny,z\n")
     for head, how in (("id,c,b,a", "column 1 is 'c', not 'a'"), ("id,a,b,c,d", "4 instead of 3")):
         rows = "".join(f"{name}{',0.5' * head.count(',')}\n" for name in "xyz")
         (tmp_path / "nodes.csv").write_text(f"{head}\n{rows}")
         files = (tmp_path / "edges.csv", "-f", tmp_path / "nodes.csv")
         assert program("convert", *files, "-o", tmp_path / "other", "--overwrite")[0] == 0
-        code, _, err = program("embed", model, tmp_path / "other", "-o", tmp_path / "z.csv")
+        code, _, err = program("embed", model, tmp_path / "other", "-o", tmp_path / "z.parquet")
         assert code == 2
         assert f"are not those of the model: {how}" in err
 

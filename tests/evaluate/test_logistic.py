@@ -4,7 +4,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from ccassg.evaluate import logistic
-from ccassg.evaluate.probe import C_GRID
+from ccassg.evaluate.probe_runs import C_GRID
 
 TIGHT = 1e-9
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ccassg import as_graph
+from ccassg import Dataset, as_graph
+from ccassg.io.storewriter import write_store
 
 N, F = 60, 7
 
@@ -22,3 +23,12 @@ def graph(request):
     if request.param == "weighted directed":
         return as_graph(pattern, features, directed=True, node_ids=np.arange(N) * 10)
     return as_graph(pattern.astype(bool))
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The folder of a store of four nodes."""
+    path = tmp_path / "s"
+    graph = as_graph(np.array([[0, 1, 2], [1, 2, 3]]), sp.csr_array(np.eye(4)), node_ids=list("abcd"))
+    write_store(path, Dataset(graph, np.zeros(4, int)))
+    return path

@@ -32,9 +32,9 @@ def mapped(tmp_path):
 @pytest.mark.parametrize("block_rows", [1, 4, 11, 100])
 def test_blocks_make_no_difference(mapped, suffix, kind, block_rows, tmp_path):
     ids = IDS[kind]
-    for z in (Z, mapped, Z.astype(np.float64)):
-        write_embeddings(tmp_path / f"z.{suffix}", z, ids, block_bytes=block_rows * Z.shape[1] * 4)
-        back, names = read_embeddings(tmp_path / f"z.{suffix}")
+    for i, z in enumerate((Z, mapped, Z.astype(np.float64))):
+        write_embeddings(tmp_path / f"z{i}.{suffix}", z, ids, block_bytes=block_rows * Z.shape[1] * 4)
+        back, names = read_embeddings(tmp_path / f"z{i}.{suffix}")
         assert np.array_equal(back, Z)
         assert names.tolist() == (list(range(11)) if ids is None else ids.tolist())
 
@@ -69,20 +69,46 @@ def test_ids_that_repeat_are_refused(tmp_path):
             write_embeddings(tmp_path / "z.csv", Z, ids)
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "pq", "csv", "npy", "vec", "w2v", "txt", "h5ad"])
-def test_only_embeddings_written_here_are_replaced(tmp_path, suffix):
+@pytest.mark.parametrize("suffix", ["parquet", "pq", "npy", "h5ad"])
+def test_only_embeddings_written_here_and_not_changed_since_are_replaced(tmp_path, suffix):
     path = tmp_path / f"z.{suffix}"
     for ids in (None, [f"n{i}" for i in range(11)], [str(i) for i in range(11)]):
         write_embeddings(path, Z, ids)
         assert is_ours(path)
-    path.write_text("mine")
-    with pytest.raises(ValueError, match=rf"z\.{suffix} is there already and is not known to be an earlier output"):
+    content = path.read_bytes()
+    numbers = Z[:, 1] if suffix in ("parquet", "pq") else Z[5]
+    for place in (len(content) - 1, content.index(numbers.tobytes())):
+        changed = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match=rf"z\.{suffix} is there already and is not known to be an earlier output"):
+            write_embeddings(path, Z)
+        assert path.read_bytes() == changed
+    path.write_bytes(content)
+    write_embeddings(path, Z)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "vec", "w2v", "txt"])
+def test_text_has_no_place_for_a_seal_and_is_not_replaced(tmp_path, suffix):
+    path = tmp_path / f"z.{suffix}"
+    write_embeddings(path, Z)
+    content = path.read_bytes()
+    with pytest.raises(
+        ValueError, match=rf"z\.{suffix} is there already and .*; give another name, or remove it first"
+    ):
         write_embeddings(path, Z)
-    assert path.read_text() == "mine"
+    assert path.read_bytes() == content
+
+
+def test_ids_that_somebody_changed_keep_their_matrix_from_being_replaced(tmp_path):
+    write_embeddings(tmp_path / "z.npy", Z)
+    ids = tmp_path / "z.ids.json"
+    ids.write_text(ids.read_text().replace("10", "11"))
+    with pytest.raises(ValueError, match=r"z\.npy is there already"):
+        write_embeddings(tmp_path / "z.npy", Z)
 
 
 def test_files_of_the_same_kind_are_not_taken_for_ours(tmp_path):
-    """Tables, matrices and vectors as others make them, and our own with something added."""
+    """Tables, matrices and vectors as others make them, and our own that others wrote again."""
     import anndata
     import pandas as pd
 
@@ -90,16 +116,13 @@ def test_files_of_the_same_kind_are_not_taken_for_ours(tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_parquet(tmp_path / "a.parquet")
     write_embeddings(tmp_path / "b.parquet", Z)
-    added = pq.read_table(tmp_path / "b.parquet")
-    pq.write_table(added.append_column("label", pa.array(["x"] * 11)), tmp_path / "b.parquet")
+    ours = pq.read_table(tmp_path / "b.parquet")
+    pq.write_table(ours.set_column(1, "e0", pa.array(Z[:, 1])), tmp_path / "b.parquet")  # keeps the seal
+    assert b"ccassg embedding" in (tmp_path / "b.parquet").read_bytes()
     np.save(tmp_path / "a.npy", Z)
     (tmp_path / "a.ids.json").write_text(json.dumps([*range(11)]))
     write_embeddings(tmp_path / "b.npy", Z)
     np.save(tmp_path / "b.npy", Z + 1)
-    (tmp_path / "a.vec").write_text("2 2\na 0.1 0.2\nb 0.3 0.4\n")
-    (tmp_path / "b.vec").write_text("2 2\na 0.1 0.2 \nb 0.3 0.4 \n")
-    for name, text in (("a", "3 1\n1 2\n2 0\n0 3\n"), ("b", "3 1 \n1 2 \n2 0 \n0 3 \n"), ("c", "0 1 0.5\n1 2 0.5\n")):
-        (tmp_path / f"{name}.txt").write_text(text)
     anndata.AnnData(Z).write_h5ad(tmp_path / "a.h5ad")
     write_embeddings(tmp_path / "b.h5ad", Z)
     clustered = anndata.read_h5ad(tmp_path / "b.h5ad")

@@ -14,6 +14,7 @@ from ccassg.io.files import (
     one_sentence,
     open_bytes,
     open_regular,
+    read_json,
     require_kind,
     sha256,
     suffix_of,
@@ -126,3 +127,16 @@ def test_rows_without_content_are_believed_up_to_the_budget(tmp_path):
     limits.require_room(path, 1000, "claims 1,000 rows")
     with pytest.raises(ValueError, match="x claims 1,001 rows, out of proportion to its size"):
         limits.require_room(path, 1001, "claims 1,001 rows")
+
+
+def test_json_is_read_from_regular_files_that_can_hold_it(tmp_path, write, bounded):
+    assert read_json(write("a.json", '{"ü": 1}')) == {"ü": 1}
+    assert read_json(tmp_path / "a.json", parse_int=str) == {"ü": "1"}
+    os.mkfifo(tmp_path / "pipe.json")
+    os.truncate(write("holes.json", "{}"), 2**34)
+    for name, content in (("deep.json", b"[" * 10**6), ("binary.json", b"\xff"), ("half.json", b'{"a":')):
+        write(name, content)
+    for name in ("pipe", "holes", "deep", "binary", "half"):
+        bounded()
+        with pytest.raises(ValueError):  # noqa: PT011 - of several kinds
+            read_json(tmp_path / f"{name}.json")

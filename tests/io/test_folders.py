@@ -20,7 +20,7 @@ from ccassg.io.folders import (
     require_whole,
     write_index,
 )  # fmt: skip
-from ccassg.io.store import manifest_hash
+from ccassg.io.manifest import manifest_hash
 
 NAMES = ("a.txt", "b.txt", RUN)
 
@@ -52,6 +52,13 @@ def test_somebody_elses_files_are_refused(tmp_path, name):
     with pytest.raises(ValueError, match="name a folder that is new, empty or an earlier run's"):
         fill(tmp_path)
     assert contents(tmp_path) == {name: b"mine"}
+
+
+def test_an_index_that_is_a_file_of_holes_is_not_read_into_memory(tmp_path, bounded):
+    fill(tmp_path)
+    os.truncate(tmp_path / RUN, 2**34)
+    bounded()
+    assert files_of(tmp_path) == {}
 
 
 def test_what_was_changed_since_is_not_replaced_and_other_files_stay(tmp_path):

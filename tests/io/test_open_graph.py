@@ -1,13 +1,14 @@
 """One door for names, stores, folders and files; what the place cannot give is refused."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 from ccassg import Dataset, as_graph
 from ccassg.io import store
-from ccassg.io.open_graph import open_graph
+from ccassg.io.open_graph import open_graph, open_object
 from ccassg.io.storewriter import write_store
 
 EDGES = "source,target\na,b\nb,c\n"
@@ -128,3 +129,15 @@ def test_what_is_nowhere_is_named_with_what_there_is(tmp_path, monkeypatch, name
     sentence = f"{name} is neither a file or folder here nor a dataset's name (cora, citeseer, pubmed, computers, photo, cs, physics)"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         open_graph(name)
+
+
+def test_what_is_learned_from_is_no_warning_and_all_else_is_whatever_its_words(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\nc,a\n")
+    (tmp_path / "nodes.csv").write_text("id,x,learns from\na,1,\nb,2,\nc,3,\n")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = open_object(str(tmp_path))
+    said = [str(warning.message) for warning in told]
+    assert any("left out 'learns from'" in text for text in said)
+    (learned,) = set(found.notes) - set(said)
+    assert learned.endswith("nodes.csv: learns from 1 feature: 'x'; ids in 'id'")

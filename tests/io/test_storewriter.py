@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from ccassg import Dataset, as_graph
 from ccassg.graph.scaling import Scaling
 from ccassg.io import storewriter
-from ccassg.io.store import MANIFEST, aside, is_store, manifest_hash, open_store, part_bounds
+from ccassg.io.manifest import MANIFEST, aside, is_store, manifest_hash, part_bounds
+from ccassg.io.store import open_store
 from ccassg.io.storewriter import StoreWriter, write_store
 
 N = 60
@@ -209,6 +210,22 @@ def test_overwriting_spares_what_is_not_a_stores(tmp_path, name):
     with pytest.raises(ValueError, match=r"s is not replaced: .*; choose another name, or remove it first"):
         write_store(store, as_graph(PAIR), overwrite=True)
     assert sorted(os.listdir(store)) == before
+
+
+@pytest.mark.parametrize("change", ["a value", "the size"])
+def test_a_store_that_somebody_changed_is_not_replaced(tmp_path, change):
+    store = tmp_path / "s"
+    write_store(store, as_graph(PAIR, np.ones((2, 3))))
+    if change == "a value":
+        mine = np.load(store / "features.npy", mmap_mode="r+")
+        mine[0, 0] = 7
+        mine.flush()
+    else:
+        np.save(store / "features.npy", np.zeros((5, 3), np.float32))
+    content = (store / "features.npy").read_bytes()
+    with pytest.raises(ValueError, match=r"s is not replaced: .*features\.npy .* altered"):
+        write_store(store, as_graph(PAIR), overwrite=True)
+    assert (store / "features.npy").read_bytes() == content
 
 
 def test_a_store_set_aside_comes_back(tmp_path):

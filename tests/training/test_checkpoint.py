@@ -6,7 +6,8 @@ import os
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from safetensors.torch import load_file
+import torch
+from safetensors.torch import load_file, save_file
 
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
@@ -34,6 +35,20 @@ def test_a_damaged_checkpoint_falls_back_to_the_previous_one(graph, tmp_path):
         history = train(resumed, graph, settings(), checkpoint_path=path, checkpoint_every=100)
         assert len(history["loss"]) == 8
         assert same_weights(resumed, whole)
+
+
+@pytest.mark.parametrize("name", ["c.safetensors", "c.safetensors.previous"])
+@pytest.mark.parametrize("kind", ["text", "weights", "nothing"])
+def test_a_file_that_is_no_checkpoint_is_refused_and_stays(graph, tmp_path, name, kind):
+    path = tmp_path / name
+    if kind == "weights":
+        save_file({"w": torch.ones(3)}, path, metadata={"format": "pt"})
+    else:
+        path.write_text("my thesis" if kind == "text" else "")
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match=f"{name} is not a checkpoint of ccassg; give `checkpoint` another name"):
+        train(gcn((F, 8)), graph, settings(n_steps=2), checkpoint_path=tmp_path / "c.safetensors")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {name: content}
 
 
 def test_a_pipe_in_place_of_a_checkpoint_is_refused_at_once(graph, tmp_path, bounded):

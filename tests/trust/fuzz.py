@@ -27,7 +27,8 @@ from ccassg.experiments.reproduce import summarize
 from ccassg.graph import Dataset
 from ccassg.io.folders import DECIDED, files_of
 from ccassg.io.labels import encode_labels, read_labelled, read_labels
-from ccassg.io.store import manifest_hash, open_store
+from ccassg.io.manifest import manifest_hash
+from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.run import read_run, save_run
 from ccassg.scoring import page

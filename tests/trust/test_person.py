@@ -33,6 +33,12 @@ GONE = (
 QUICK = ("-s", "encoder=gcn", "-s", "n_steps=3", "-s", "hidden_dim=8", "-s", "embedding_dim=4")
 
 
+def _made(folder, mode):
+    folder.mkdir()
+    folder.chmod(mode)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def base():
     """A folder that everybody may look into, unlike pytest's own."""
@@ -44,9 +50,7 @@ def base():
 @pytest.fixture(scope="module")
 def place(base):
     """A folder where the person may write."""
-    (base / "open").mkdir()
-    (base / "open").chmod(0o777)
-    return base / "open"
+    return _made(base / "open", 0o777)
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +74,7 @@ def person(place):
 @pytest.fixture(scope="module")
 def locked(base):
     """A folder where nobody but root may write."""
-    (base / "locked").mkdir()
-    (base / "locked").chmod(0o555)
-    return base / "locked"
+    return _made(base / "locked", 0o555)
 
 
 @pytest.fixture(scope="module")

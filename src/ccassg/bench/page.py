@@ -1,13 +1,12 @@
 """From the recorded figures of `ccassg bench` to the tables and the picture in a document; nothing is measured."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from ccassg.datasets import DATASETS
 from ccassg.experiments.documents import replace_block, short_commit
 from ccassg.experiments.published import TITLES
-from ccassg.io.files import open_regular
+from ccassg.io.files import read_json
 from ccassg.report import style
 from ccassg.report.tables import to_markdown
 
@@ -31,8 +30,7 @@ def write_blocks(document: Path, blocks: dict[str, str]) -> None:
 def read_figures(path: Path) -> dict[str, Any]:
     """Return the figures that an earlier benchmark wrote."""
     try:
-        with open_regular(path) as file:
-            result = json.loads(file.read())
+        result = read_json(path)
     except ValueError:
         result = None
     if not isinstance(result, dict) or "provenance" not in result:

@@ -17,8 +17,6 @@ from typer.core import TyperGroup
 
 from ccassg import memory
 
-SIGNED = {"written_by": "ccassg"}  # what a file of ours begins with
-
 # The groups of a long help, below the options that people need first; and what stands for a value.
 GROUPS = {
     "Input": ("ids", "directed", "encoding", "data_dir"),
@@ -129,21 +127,25 @@ def write_json(path: Path | None, result: Any) -> None:
     """Write a command's result where --json asked for it, in place of nothing but an earlier one."""
     if path is None:
         return
-    rows = result if isinstance(result, dict) else {"rows": result}
-    text = json.dumps(SIGNED | rows, indent=2, default=str) + "\n"
-    if _is_stream(path):  # nothing to keep whole
-        path.write_text(text, encoding="utf-8")
-        return
     from ccassg.io.atomic import require_replaceable, write_bytes_atomic
+    from ccassg.io.seal import blank, sealed
 
+    rows = result if isinstance(result, dict) else {"rows": result}
+    mark = {"written_by": blank("result")}
+    # Twice: the rows may be those of an earlier file, with its mark.
+    content = sealed(json.dumps(mark | rows | mark, indent=2, default=str) + "\n", "result")
+    if _is_stream(path):  # nothing to keep whole
+        path.write_bytes(content)
+        return
     require_replaceable(path, is_result)
-    write_bytes_atomic(path, text.encode())
+    write_bytes_atomic(path, content)
 
 
 def is_result(path: Path) -> bool:
-    """Tell whether a file is as `write_json` begins it."""
-    with open(path, "rb") as file:
-        return file.read(100).startswith(json.dumps(SIGNED, indent=2)[:-2].encode())
+    """Tell whether a file is as `write_json` left it."""
+    from ccassg.io.seal import is_sealed
+
+    return is_sealed(path, "result")
 
 
 def _is_stream(path: Path) -> bool:

@@ -93,23 +93,6 @@ class GraphFiles:
         }
 
 
-def graph_of(folder: Path, ids: Any = None) -> Dataset:
-    """Read the graph of a run again, from where it was; ValueError if it is not there or has other ids."""
-    from ccassg.io.open_graph import open_graph
-    from ccassg.run import read_run
-
-    record, again = read_run(folder).read_from, f"make it again with: ccassg fit GRAPH -o {folder}"
-    try:
-        if not isinstance(record.get("graph"), str):  # anyone may have written it
-            raise TypeError
-        data = open_graph(**record)
-    except (TypeError, AttributeError):
-        raise ValueError(f"{folder} does not say where its graph is; {again}") from None
-    if ids is not None and data.ids.tolist() != ids.tolist():
-        raise ValueError(f"{record['graph']} has other nodes than when {folder} was made; {again}")
-    return data
-
-
 def reads_graph(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the arguments and options of `GraphFiles`, but for some, in place of its parameter ``files``."""
 

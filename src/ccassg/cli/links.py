@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from ccassg.cli.app import JsonFile, app, console, say, write_json
-from ccassg.cli.graph_files import graph_of
 from ccassg.cli.progress import steps
 
 
@@ -25,12 +24,18 @@ def links(
     Example: ccassg links my-model 1110563 -k 5
     """
     from ccassg.evaluate.links import suggest_links
+    from ccassg.io.ids import id_array
     from ccassg.io.labels import find_id, read_labelled
+    from ccassg.run import read_run
 
     z, ids, *_ = read_labelled(model)
     position = None if node is None else find_id(ids, node)
     with console.status("looking for links"):
-        pairs, scores = suggest_links(z, graph_of(model, ids), position, k)
+        data = read_run(model).open_graph()
+        if not id_array(data.ids).equals(id_array(ids)):
+            again = f"make it again with: ccassg fit GRAPH -o {model}"
+            raise ValueError(f"the graph has other nodes than when {model} was made; {again}")
+        pairs, scores = suggest_links(z, data, position, k)
     found = zip(ids[pairs].tolist(), scores.tolist(), strict=True)
     rows = [{"from": a, "to": b, "score": round(score, 4)} for (a, b), score in found]
     write_json(json_file, rows)
@@ -47,8 +52,9 @@ def score_links(folder: Path, seeds: int, json_file: Path | None) -> None:
     from ccassg import systems
     from ccassg.evaluate.links import link_scores
     from ccassg.report.tables import mean_std
+    from ccassg.run import read_run
 
-    data, model, found = graph_of(folder), systems.load(folder), []
+    data, model, found = read_run(folder).open_graph(), systems.load(folder), []
     with steps("training without some edges") as advance:
         for seed in range(seeds):
             found.append(link_scores(model, data, seed))

@@ -1,6 +1,5 @@
 """Read matrices and vectors in NumPy and SciPy files: never a pickle, never more than the file can hold."""
 
-import json
 import math
 import zipfile
 from pathlib import Path
@@ -11,7 +10,17 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ccassg.graph.checks import Array, Features, check_features
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_regular, require_kind, suffix_of
+from ccassg.io.files import (
+    LIMITS,
+    Limits,
+    PathLike,
+    check_file,
+    one_sentence,
+    open_regular,
+    read_json,
+    require_kind,
+    suffix_of,
+)  # fmt: skip
 from ccassg.io.tables import shown
 
 MATRIX_SUFFIXES = (".npy", ".npz")
@@ -66,8 +75,7 @@ def read_vector(path: PathLike) -> pa.Array | None:
                     f"{file}: expected one dimension of integers or strings, got shape {array.shape} of {array.dtype}"
                 )
             return pa.array(array)
-        with open_regular(file) as stream:
-            content = json.loads(stream.read(), parse_int=_integer)
+        content = read_json(file, parse_int=_integer)
         values = content.get("ids") if isinstance(content, dict) else content
         if not isinstance(values, list) or not _all_of(values, str) | _all_of(values, int):
             raise ValueError(f"{file}: expected a list of integers or a list of strings")

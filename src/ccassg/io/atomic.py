@@ -66,8 +66,8 @@ def require_replaceable(
                     raise ValueError(f"{target} is read by this very command; give the output another name")
             if not is_ours(target):
                 raise ValueError(
-                    f"{target} is there already and is not known to be an earlier output of this kind; give another name, or "
-                    f"remove it first"
+                    f"{target} is there already and is not known to be an earlier output that nobody changed; give another "
+                    f"name, or remove it first"
                 )
     require_room(target, 1)
 

@@ -18,23 +18,24 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import read_npy, read_vector
 from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, require_room
 from ccassg.io.encode import encode_columns
-from ccassg.io.files import Limits, Reading, open_regular, require_kind, sha256, suffix_of
+from ccassg.io.files import Limits, Reading, open_regular, read_json, require_kind, sha256, suffix_of
 from ccassg.io.folders import files_of
 from ccassg.io.h5ad import OBSM_KEY, read_h5ad
 from ccassg.io.ids import flat, settle, to_numpy, unique_ids
 from ccassg.io.open_table import open_table
+from ccassg.io.seal import blank, is_sealed, seal
 from ccassg.io.store import release
 from ccassg.io.whitespace import parse_blanks
 
-_MARK = {b"written_by": b"ccassg"}  # in a Parquet file's schema
+# What their seals say that an embedding file is, and the ids beside one.
+_KIND, _IDS = "embedding", "ids"
 
 
 def is_ours(path: Path) -> bool:
-    """Tell whether a file is as the writers below leave it, nothing was added, and it is no part of a run."""
-    try:
-        return path.name not in files_of(path.parent) and _RECOGNISED[suffix_of(path)](path)
-    except Exception:  # what a library cannot read is somebody else's
-        return False
+    """Tell whether a file is as the writers below left it, and no part of a run; CSV and word2vec have no place to say so."""
+    if suffix_of(path) == ".npy":
+        return is_sealed(ids_path(path), _IDS) and sha256(path) in _hashes(ids_path(path))
+    return path.name not in files_of(path.parent) and is_sealed(path, _KIND)
 
 
 def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
@@ -58,8 +59,8 @@ def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array
 
 def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
     """Write columns ``id``, ``e0``, ``e1``, ... as CSV or as Parquet, there with a row group per block."""
-    id_name, *names = _names(z.shape[1])
-    schema = pa.schema([(id_name, ids.type), *((name, pa.float32()) for name in names)], _MARK)
+    mark = {"written_by": blank(_KIND)}
+    schema = pa.schema([("id", ids.type), *((f"e{i}", pa.float32()) for i in range(z.shape[1]))], mark)
     # Embeddings are noise to a dictionary and to a compressor: plain pages are smaller and faster.
     plain = {"use_dictionary": False, "compression": "none"}
     with atomic_path(path) as temporary:
@@ -67,6 +68,8 @@ def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
         with pacsv.CSVWriter(temporary, schema) if is_csv else pq.ParquetWriter(temporary, schema, **plain) as writer:
             for rows, some_ids in _blocks(z, ids, block_bytes):
                 writer.write_table(_as_table(rows, some_ids))
+        if not is_csv:
+            seal(temporary, _KIND)
 
 
 def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
@@ -77,9 +80,7 @@ def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
     if not beside.exists():
         return z.astype(np.float32), np.arange(len(z))
     ids = read_vector(beside)
-    with open_regular(beside) as file:
-        content = json.loads(file.read())
-    promised = content.get("embeddings_sha256") if isinstance(content, dict) else None
+    promised, *_ = _hashes(beside)
     if promised is not None and promised != sha256(path):
         raise ValueError(f"{path} and {beside.name} are not of one writing; write the embeddings again")
     if ids is None or len(ids) != len(z):
@@ -89,7 +90,7 @@ def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
 
 def _write_npy(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
     """Write the matrix, and the ids beside it."""
-    require_replaceable(ids_path(path), _is_ids)
+    require_replaceable(ids_path(path), lambda beside: is_sealed(beside, _IDS))
     # Until the matrix follows them, the ids know the earlier one too.
     earlier = {"earlier_sha256": sha256(path)} if path.exists() else {}
     with atomic_path(path) as temporary:
@@ -99,19 +100,28 @@ def _write_npy(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
             for rows, _ in _blocks(z, ids, block_bytes):
                 rows.tofile(file)
         # The ids carry the hash of their matrix: a crash between the two renames is noticed when reading.
-        with atomic_write(ids_path(path), "w") as file:
-            hashes = json.dumps({"embeddings_sha256": sha256(temporary), **earlier}, indent=0)[2:-2]
-            file.write(f'{{\n{hashes},\n"ids": [')
-            before = "\n"
-            for _, names in _blocks(z, ids, block_bytes):
-                file.write(before + json.dumps(names.to_pylist(), ensure_ascii=False, indent=0)[2:-2])
-                before = ",\n"
-            file.write("\n]\n}")
+        with atomic_path(ids_path(path)) as beside:
+            with open(beside, "w", encoding="utf-8", newline="\n") as file:
+                head = {"written_by": blank(_IDS), "embeddings_sha256": sha256(temporary), **earlier}
+                file.write(f'{{\n{json.dumps(head, indent=0)[2:-2]},\n"ids": [')
+                before = "\n"
+                for _, names in _blocks(z, ids, block_bytes):
+                    file.write(before + json.dumps(names.to_pylist(), ensure_ascii=False, indent=0)[2:-2])
+                    before = ",\n"
+                file.write("\n]\n}")
+            seal(beside, _IDS)
 
 
 def ids_path(path: Path) -> Path:
     """Return where the ids of a ``.npy`` file are."""
     return path.with_name(path.name.removesuffix(".npy") + ".ids.json")
+
+
+def _hashes(beside: Path) -> tuple[Any, Any]:
+    """Return the hash of the matrix that ids belong to, and of the one before it; None where nothing is said."""
+    content = read_json(beside)
+    known = content if isinstance(content, dict) else {}
+    return known.get("embeddings_sha256"), known.get("earlier_sha256")
 
 
 def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
@@ -143,9 +153,7 @@ def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> No
             )
     options = pacsv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     with atomic_write(path) as file:
-        file.write(
-            f"{len(z)} {z.shape[1]} \n".encode()
-        )  # the blank at the end, which no reader minds, is a sign of ours
+        file.write(f"{len(z)} {z.shape[1]}\n".encode())
         for rows, names in _blocks(z, ids, block_bytes):
             buffer = pa.BufferOutputStream()
             try:
@@ -170,6 +178,7 @@ def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
     require_room(path, 4 * z.size + ids.get_total_buffer_size() + 48 * len(ids) + 2**16)
     names = pd.Index(ids.cast(pa.large_string()).to_pylist(), dtype=object)
     data = anndata.AnnData(obs=pd.DataFrame(index=names))
+    data.uns["written_by"] = blank(_KIND)
     data.uns["ccassg_ids"] = "int" if pa.types.is_integer(ids.type) else "str"
     with atomic_path(path) as temporary:
         data.write_h5ad(temporary)
@@ -180,14 +189,28 @@ def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
             for rows, _ in _blocks(z, ids, block_bytes):
                 matrix[start : start + len(rows)] = rows
                 start += len(rows)
+        seal(temporary, _KIND)
 
 
 def _blocks(z: Array, ids: pa.Array, block_bytes: int) -> Iterator[tuple[Array, pa.Array]]:
-    """Yield some rows and their ids at a time; of a mapped file, no page stays in this process for longer than its block."""
+    """Yield some rows and their ids at a time; of a mapped file, no page stays in this process for longer than its block.
+
+    ValueError at a row that is not finite: what is on its way is not finished.
+    """
     n_rows = max(1, block_bytes // (4 * z.shape[1]))
     for start in range(0, len(z), n_rows):
-        yield np.asarray(z[start : start + n_rows]), ids.slice(start, n_rows)
+        rows = np.asarray(z[start : start + n_rows])
+        require_finite(rows, ids.slice(start, n_rows))
+        yield rows, ids.slice(start, n_rows)
         release(z)
+
+
+def require_finite(rows: Array, ids: Any) -> None:
+    """Refuse rows that are not finite; ValueError."""
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(bad):
+        (name,) = ids[bad[0] : bad[0] + 1].tolist()
+        raise ValueError(f"the embedding of {tables.shown(name)} is not finite; train again")
 
 
 def _as_table(rows: Array, ids: pa.Array) -> pa.Table:
@@ -195,58 +218,6 @@ def _as_table(rows: Array, ids: pa.Array) -> pa.Table:
     return pa.table({"id": ids, **{f"e{i}": pa.array(column) for i, column in enumerate(columns)}})
 
 
-def _is_table(path: Path) -> bool:
-    with open(path, "rb") as file:
-        if suffix_of(path) == ".csv":
-            header = file.readline(2**20).decode().rstrip("\n")
-            return header == ",".join(f'"{name}"' for name in _names(header.count(",")))
-        schema = pq.read_schema(file)
-    return (schema.metadata or {}).items() >= _MARK.items() and schema.names == _names(len(schema.names) - 1)
-
-
-def _names(width: int) -> list[str]:
-    return ["id", *(f"e{i}" for i in range(width))]
-
-
-def _is_npy(path: Path) -> bool:
-    beside = ids_path(path)
-    known = json.loads(beside.read_bytes())
-    return _is_ids(beside) and sha256(path) in (known["embeddings_sha256"], known.get("earlier_sha256"))
-
-
-def _is_ids(path: Path) -> bool:
-    known = json.loads(path.read_bytes())
-    return isinstance(known, dict) and known.keys() - {"earlier_sha256"} == {"embeddings_sha256", "ids"}
-
-
-def _is_word2vec(path: Path) -> bool:
-    with open(path, "rb") as file:
-        head, row = file.readline(100), file.readline(2**20)
-    n, d = map(int, head.split())
-    return head == f"{n} {d} \n".encode() and len(row.split()) == d + 1 and not row.endswith(b" \n")
-
-
-def _is_h5ad(path: Path) -> bool:
-    import h5py
-
-    found: list[str] = []
-    with h5py.File(path, "r") as file:
-        file.visit(found.append)
-    return set(found) - {"X", "layers", "obsp", "var", "var/_index", "varm", "varp"} == {
-        "obs", "obs/_index", "obsm", f"obsm/{OBSM_KEY}", "uns", "uns/ccassg_ids",
-    }  # fmt: skip
-
-
-_RECOGNISED = {
-    ".parquet": _is_table,
-    ".pq": _is_table,
-    ".csv": _is_table,
-    ".npy": _is_npy,
-    ".vec": _is_word2vec,
-    ".w2v": _is_word2vec,
-    ".txt": _is_word2vec,
-    ".h5ad": _is_h5ad,
-}
 # By suffix: who reads a file and who writes it.
 FORMATS = {
     ".parquet": (_read_table, _write_table),

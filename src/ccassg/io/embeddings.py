@@ -8,9 +8,8 @@ import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.graph.checks import check_count
-from ccassg.io import tables
 from ccassg.io.atomic import require_replaceable
-from ccassg.io.embedding_formats import FORMATS, is_ours
+from ccassg.io.embedding_formats import FORMATS, is_ours, require_finite
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, suffix_of
 from ccassg.io.ids import id_array
 
@@ -18,7 +17,7 @@ BLOCK_BYTES = 2**25
 
 
 def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: int = BLOCK_BYTES) -> None:
-    """Write embeddings to a file, in place of earlier ones only when complete, and of nothing else.
+    """Write embeddings to a file, in place of earlier ones that nobody changed, and only when complete.
 
     Parameters
     ----------
@@ -37,7 +36,8 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: in
     Raises
     ------
     ValueError
-        If z and ids do not fit together, the format cannot hold an id, or what is there was not written by this function.
+        If z and ids do not fit together, z is not finite, the format cannot hold an id, or what is there is not known to be
+        as this function left it.
     OSError
         If the file cannot be written.
 
@@ -99,9 +99,7 @@ def read_embeddings(path: PathLike, *, limits: Limits = LIMITS) -> tuple[Array, 
     file = check_file(path)
     with one_sentence(file):
         z, ids = read(file, limits)
-        if not np.isfinite(z).all():
-            row = int(np.flatnonzero(~np.isfinite(z).all(axis=1))[0])
-            raise ValueError(f"{file}: the embedding of {tables.shown(ids[row])} is not finite; train again")
+        require_finite(z, ids)
         return z, ids
 
 

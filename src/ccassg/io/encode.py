@@ -24,8 +24,6 @@ from ccassg.io.words import MAX_WORDS, count_words, learn_words
 
 # In the note on scales; the report page shows a note with these words as a warning.
 DROWNS = "will rule the embedding"
-# In the note on what is learned from, which is no warning.
-LEARNS = "learns from"
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 DAY_MS = 86_400_000
 

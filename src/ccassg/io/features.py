@@ -11,12 +11,16 @@ from ccassg.graph.checks import check_features
 from ccassg.graph.scaling import as_scaling, means_and_deviations, scale_columns
 from ccassg.io import columns, tables
 from ccassg.io.arrays import MATRIX_SUFFIXES, Matrix, read_matrix, read_vector
-from ccassg.io.encode import LEARNS, Encoded, columns_of, encode_columns, first_of
+from ccassg.io.encode import Encoded, columns_of, encode_columns, first_of
 from ccassg.io.files import READING, Reading, suffix_of
 from ccassg.io.ids import flat, positions, settle, unique_ids
 from ccassg.io.open_table import open_table
 from ccassg.io.sizes import says_scaled, spread_of_matrix
 from ccassg.io.tables import FrameTable, NodeRows, ParquetTable, Table, shown
+
+
+class Learned(str):
+    """The note on what is learned from: what went as expected, of which nobody is warned."""
 
 
 def read_nodes(
@@ -167,16 +171,16 @@ def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedA
     return bool((positions(flat(ends), flat(rows)) >= 0).any())
 
 
-def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> str:
+def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> Learned:
     """Say which columns are features, and which are ids and labels; ``warn`` that some may tell what is to be predicted."""
-    said = f"{table}: {LEARNS} none of its columns"
+    said = f"{table}: learns from none of its columns"
     if encoded.names is not None:
         n_features = tables.counted(len(encoded.names), "feature", "features")
-        said = f"{table}: {LEARNS} {n_features}: {first_of(encoded.described)}"
+        said = f"{table}: learns from {n_features}: {first_of(encoded.described)}"
     said += "".join(f"; {what} in {name!r}" for what, name in (("ids", ids), ("labels", label)) if name is not None)
     if warn and label is None and any(mark in name for name in encoded.names or () for mark in "=#"):
         said += "; what you want to predict must not be among them: name it with `label_column`"
-    return said
+    return Learned(said)
 
 
 def _feature_columns(

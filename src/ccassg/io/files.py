@@ -10,6 +10,7 @@ import errno
 import gzip
 import hashlib
 import io
+import json
 import os
 import stat
 import zlib
@@ -120,6 +121,16 @@ def open_regular(path: PathLike) -> io.BufferedReader:
         file.close()
         raise
     return file
+
+
+def read_json(path: PathLike, **options: Any) -> Any:
+    """Return what a JSON file holds; ValueError if it is none, OSError as `open`. ``options`` are those of `json.loads`."""
+    with open_regular(path) as file:
+        content = file.read()
+    try:
+        return json.loads(content, **options)
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply; is it damaged?") from None
 
 
 def suffix_of(path: PathLike) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ccassg.io.atomic import said_of, sync, write_bytes_atomic
-from ccassg.io.files import sha256
-from ccassg.io.store import manifest_hash
+from ccassg.io.files import open_regular, read_json, sha256
+from ccassg.io.manifest import manifest_hash
 
 RUN, MODEL = "run.json", "config.json"  # the indexes of a run, and of a model alone
 CHECKPOINT = "checkpoint.safetensors"
@@ -63,10 +63,10 @@ def files_of(folder: Path) -> dict[str, str]:
     if index is None or index.is_symlink() or not index.is_file():
         return {}
     try:
-        record = json.loads(index.read_bytes())
+        record = read_json(index)
         known = dict(record["files"])
         is_ours = record["sha256"] == manifest_hash(record)
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return {}
     return known | {index.name: sha256(index)} if is_ours and all(map(_is_name, known)) else {}
 
@@ -154,6 +154,16 @@ def locked(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
+def is_checkpoint(path: Path) -> bool:
+    """Whether a safetensors file says of itself what a checkpoint does."""
+    with open_regular(path) as file:
+        size = int.from_bytes(file.read(8), "little")
+        try:
+            return "fingerprint" in json.loads(file.read(min(size, 2**24)))["__metadata__"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return False
+
+
 def _is_name(name: Any) -> bool:
     return isinstance(name, str) and name not in ("", ".", "..") and "/" not in name and "\0" not in name
 
@@ -166,14 +176,4 @@ def _is(path: Path, known: dict[str, str]) -> bool:
 def _checkpoints(folder: Path) -> set[str]:
     """Names of an unfinished run's checkpoints, a damaged one included; none if they are somebody else's."""
     names = {path.name for path in folder.glob(f"{CHECKPOINT}*") if path.is_file() and not path.is_symlink()}
-    return names if any(_is_checkpoint(folder / name) for name in names) else set()
-
-
-def _is_checkpoint(path: Path) -> bool:
-    """Whether a safetensors file says of itself what a checkpoint does."""
-    with open(path, "rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        try:
-            return "fingerprint" in json.loads(file.read(min(size, 2**24)))["__metadata__"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            return False
+    return names if any(is_checkpoint(folder / name) for name in names) else set()

@@ -1,6 +1,5 @@
 """What the node table of a run says of nodes, beside their ids: names, and columns to colour a map by."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 from ccassg.graph import Array
 from ccassg.io import columns
 from ccassg.io.features import choose_ids, open_nodes
-from ccassg.io.files import Reading, suffix_of
+from ccassg.io.files import Reading, read_json, suffix_of
 from ccassg.io.ids import flat, id_array, positions, unique_ids
 from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, Table, is_string, listed, plain
 
@@ -103,9 +102,9 @@ def _rows(table: Table, own: str | None, ids: Array, names: list[str], as_text: 
 def _table_of(embeddings: Path) -> tuple[Path | None, dict[str, Any]]:
     """Return the node table that the run in a folder was made of, where it is one and still there, and how it was read."""
     try:
-        read: Any = json.loads((embeddings / "run.json").read_bytes())["read_from"]
+        read: Any = read_json(embeddings / "run.json")["read_from"]
         folder, features = Path(read["graph"]), read.get("features")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None, {}
     candidates = (
         [Path(features)] if isinstance(features, str) else sorted(folder.glob("nodes.*")) if folder.is_dir() else []

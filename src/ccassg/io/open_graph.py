@@ -7,10 +7,11 @@ from typing import Any
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
 from ccassg.io import tables
-from ccassg.io.encode import LEARNS
+from ccassg.io.features import Learned
 from ccassg.io.graphs import read_graph
+from ccassg.io.manifest import is_store
 from ccassg.io.objects import holds_graph
-from ccassg.io.store import is_store, open_store
+from ccassg.io.store import open_store
 
 
 def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Dataset:
@@ -44,9 +45,8 @@ def open_object(data: Any, *, stacklevel: int = 3, **options: Any) -> Any:
         return data
     found = open_graph(graph, **({} if features is None else {"features": features}), **options)
     for note in found.notes:
-        if LEARNS in note:  # what went as expected is no warning
-            continue
-        warnings.warn(note, stacklevel=stacklevel)
+        if not isinstance(note, Learned):
+            warnings.warn(note, stacklevel=stacklevel)
     return found
 
 

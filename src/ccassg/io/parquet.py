@@ -1,10 +1,11 @@
 """Read columns of a Parquet file in batches, their decoded size known before any of it is made.
 
-A page of runs, a dictionary or a common prefix lets a few bytes stand for gigabytes. Numbers are counted by the file's own
-counts of values. Text is read as positions in a dictionary, which is no larger than its page, and written out only if the
+A page of runs, a dictionary or a common prefix lets a few bytes stand for gigabytes. Compressed pages are counted by their own
+heads (`ccassg.io.parquet_pages`), numbers by the file's counts of values. Text is read as positions in a dictionary, which is no larger than its page, and written out only if the
 sum of the lengths fits the budget.
 """
 
+import mmap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array
-from ccassg.io.files import Limits
+from ccassg.io.files import Limits, open_regular
+from ccassg.io.parquet_pages import decoded_size
 
 BATCH_ROWS, PREFIXED_ROWS = 1 << 17, 1 << 10
 NUMBER_BYTES = 8  # readers make 64-bit floats of all numbers
@@ -48,7 +50,9 @@ class _Plan(NamedTuple):
 
 def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: Limits) -> _Plan:
     """Count what is to be read; refuse what is too large, and columns that nothing here can use."""
-    chunks = _chunks(file, {field.name for field in fields if _is_text(field.type) or _is_list(field.type)})
+    chunks = _chunks(file, {field.name for field in fields})
+    with open_regular(path) as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        _require(path, sum(decoded_size(content, part) for parts in chunks.values() for part in parts), limits)
     text: list[str] = []
     n_rows, n_pages, n_fixed = BATCH_ROWS, 0, 0
     for field in fields:

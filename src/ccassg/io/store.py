@@ -14,11 +14,8 @@ and header; reading all of it against the hashes takes time on large ones and is
 `ccassg.io.storewriter` writes them.
 """
 
-import hashlib
-import json
 import mmap
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +25,9 @@ import scipy.sparse as sp
 
 from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import mapped
-from ccassg.graph.feature_space import check_idf
-from ccassg.graph.scaling import check_scaling
 from ccassg.io.files import first_line, open_regular, sha256
+from ccassg.io.manifest import KINDS, MANIFEST, is_store, read_manifest
 
-# Version 1, which is read too, has strings in ids.npy, each of the width of the longest.
-FORMAT, VERSION = "ccassg graph store", 2
-MANIFEST = "manifest.json"
 # Hashing this much takes well under a second, so a store up to this size is checked at every opening.
 ALWAYS_VERIFY = 256 * 2**20
 CHUNK_BYTES = 2**24
@@ -42,18 +35,6 @@ CHUNK_BYTES = 2**24
 _FEATURE_PARTS = ("features_indptr", "features_indices", "features_data")
 # What points, and into what.
 _POINTERS = {"indptr": "indices", "features_indptr": "features_indices", "ids_indptr": "ids_text"}
-_KINDS = {
-    **dict.fromkeys(("indptr", "indices", "labels", "ids_indptr", *_FEATURE_PARTS[:2]), "i"),
-    "ids_text": "u",
-    **dict.fromkeys(("weights", "features", "features_data"), "f"),
-    "ids": "iuUS",
-}
-
-
-def is_store(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a folder with a manifest in it."""
-    recover(Path(path))
-    return (Path(path) / MANIFEST).is_file()
 
 
 def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> Dataset:
@@ -87,7 +68,7 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
     ('memmap', 7)
     """
     folder = Path(path)
-    manifest = _read_manifest(folder)
+    manifest = read_manifest(folder)
     entries = manifest["arrays"]
     if verify is None:
         verify = sum(entry["bytes"] for entry in entries.values()) <= ALWAYS_VERIFY
@@ -115,21 +96,16 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
 
 
 def require_own(path: Path) -> None:
-    """Refuse a folder that is not a store of ours with nothing else in it; ValueError."""
+    """Refuse a folder that is not a store as we wrote it, as far as `open_store` looks, with nothing else in it; ValueError."""
     try:
-        _read_manifest(path)
+        open_store(path)
         entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-        ours = {MANIFEST, *(f"{name}.npy" for name in _KINDS)}
+        ours = {MANIFEST, *(f"{name}.npy" for name in KINDS)}
         other = next((e.name for e in entries if e.name not in ours or not e.is_file(follow_symlinks=False)), None)
         if other is not None:
             raise ValueError(f"{path} holds {other}, which is no part of a store")
     except ValueError as error:
         raise ValueError(f"{path} is not replaced: {error}; choose another name, or remove it first") from None
-
-
-def part_bounds(path: str | os.PathLike[str]) -> tuple[int, ...]:
-    """Read where the parts of a store begin and end: nodes ``bounds[k] .. bounds[k + 1]`` are part k; (0, n) if it is one."""
-    return tuple(_read_manifest(Path(path))["bounds"])
 
 
 def release(array: Any) -> None:
@@ -159,72 +135,6 @@ def _store_of(array: np.memmap[Any, Any]) -> Path | None:
     return folder if folder is not None and is_store(folder) else None
 
 
-def aside(path: Path) -> Path:
-    """Return where the store at ``path`` is while another one takes its place."""
-    name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]  # of a length that any name leaves room for
-    return path.absolute().parent / f".ccassg-{name}.old"
-
-
-def recover(path: Path) -> None:
-    """Put a store back that was set aside for one that never came."""
-    old = aside(path)
-    if not os.path.lexists(path) and not old.is_symlink() and (old / MANIFEST).is_file():
-        with suppress(FileNotFoundError):  # another process was first
-            os.rename(old, path)
-
-
-def manifest_hash(manifest: dict[str, Any]) -> str:
-    """Hash all that a manifest says, but for the hash itself."""
-    content = {key: value for key, value in manifest.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest, its parts of the right types; ValueError otherwise."""
-    recover(folder)
-    file = folder / MANIFEST
-    if not folder.is_dir() or file.is_symlink() or not file.is_file():
-        raise ValueError(f"{folder} is not a graph store: there is no {MANIFEST} in it; make one with: ccassg convert")
-    try:
-        with open_regular(file) as content:
-            manifest = json.loads(content.read())
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise ValueError(f"{file} does not describe a graph store")
-        if manifest["version"] not in (1, VERSION):
-            raise ValueError(
-                f"{folder} has version {manifest['version']!r} of the format and this program reads {VERSION}; convert again"
-            )
-        if manifest["sha256"] != manifest_hash(manifest):
-            raise ValueError(f"{file} was altered: its hash differs; convert the graph again")
-        for name, entry in manifest["arrays"].items():
-            if name not in _KINDS:
-                raise ValueError(f"{file} names an array {name!r}, which a store does not have")
-            np.dtype(entry["dtype"])
-            if any(not isinstance(size, int) or size < 0 for size in (*entry["shape"], entry["bytes"])):
-                raise ValueError(f"{file} gives {name} an impossible shape or size")
-            if not isinstance(entry["sha256"], str):
-                raise ValueError(f"{file} gives {name} no hash")
-        counts = [manifest[key] for key in ("n_nodes", "n_edges", "n_features")]
-        bounds = manifest["bounds"]
-        if any(not isinstance(value, int) or value < 0 for value in (*counts, *bounds)):
-            raise ValueError(f"{file} gives an impossible count")
-        if sorted(bounds) != bounds or len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != counts[0]:
-            raise ValueError(f"{file}: the parts do not cover the {counts[0]} nodes")
-        if not all(_is_names(manifest[key]) for key in ("class_names", "feature_names")):
-            raise ValueError(f"{file}: class_names and feature_names must be lists of strings or null")
-        try:
-            manifest["scaling"] = check_scaling(manifest.get("scaling"), manifest["n_features"])
-            manifest["idf"] = check_idf(manifest.get("idf"), manifest["feature_names"])
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from None
-        missing = {"indptr", "indices"} - set(manifest["arrays"])
-        if missing or not isinstance(manifest["directed"], bool) or not isinstance(manifest["notes"], list):
-            raise ValueError(f"{file} lacks {', '.join(sorted(missing)) or 'directed or notes'}")
-        return manifest
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{file} is not a store's manifest ({type(error).__name__}: {error})") from None
-
-
 def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) -> Array:
     """Memory-map one array after checking that it is what the manifest says."""
     file = folder / f"{name}.npy"
@@ -250,7 +160,7 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) ->
     except Exception as error:  # a damaged header makes NumPy raise anything, from TokenError to MemoryError
         why = f"{type(error).__name__}: {first_line(error)}"
         raise ValueError(f"{file} is not an array that can be mapped ({why}); convert the graph again") from None
-    if array.dtype.str != entry["dtype"] or array.shape != shape or array.dtype.kind not in _KINDS[name]:
+    if array.dtype.str != entry["dtype"] or array.shape != shape or array.dtype.kind not in KINDS[name]:
         raise ValueError(
             f"{file} holds {array.dtype.str} of shape {array.shape}, not {entry['dtype']} of shape {shape}; convert again"
         )
@@ -313,7 +223,3 @@ def _strings(folder: Path, arrays: dict[str, Array], verify: bool) -> pa.Array:
         except pa.ArrowInvalid as error:
             raise ValueError(f"{folder}: ids_text is no text ({first_line(error)}); convert the graph again") from None
     return ids
-
-
-def _is_names(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))

@@ -18,7 +18,8 @@ from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import check_kind
 from ccassg.io.atomic import said_of, sync, write_bytes_atomic
 from ccassg.io.ids import id_array
-from ccassg.io.store import CHUNK_BYTES, FORMAT, MANIFEST, VERSION, aside, is_store, manifest_hash, recover, require_own
+from ccassg.io.manifest import FORMAT, MANIFEST, VERSION, aside, is_store, manifest_hash, recover
+from ccassg.io.store import CHUNK_BYTES, require_own
 
 
 def write_store(

@@ -18,9 +18,9 @@ from typing import Any
 from ccassg.graph import Dataset
 from ccassg.graph.checks import check_kind, shown
 from ccassg.io.atomic import require_replaceable, write_bytes_atomic
+from ccassg.io.seal import blank, is_sealed, sealed
 from ccassg.report.data import ReportData, about_model
 
-MARK = b'<meta name="generator" content="ccassg">'
 SCRIPTS = ("base.js", "map.js", "charts.js", "panel.js", "page.js")
 
 
@@ -115,14 +115,13 @@ def write_page(path: str | os.PathLike[str], data: ReportData) -> Path:
     from ccassg.report.payload import build_payload  # brings in scikit-learn, a second that others need not wait
 
     require_replaceable(path, is_page)
-    write_bytes_atomic(Path(path), render(build_payload(data)).encode("utf-8"))
+    write_bytes_atomic(path, sealed(render(build_payload(data)), "page"))
     return Path(path)
 
 
 def is_page(path: Path) -> bool:
-    """Tell whether a file is a page as it is written here."""
-    with open(path, "rb") as file:
-        return MARK in file.read(4096)
+    """Tell whether a file is a page as it was written here."""
+    return is_sealed(path, "page")
 
 
 def render(payload: dict[str, Any]) -> str:
@@ -135,6 +134,7 @@ def render(payload: dict[str, Any]) -> str:
     )
     parts = {
         "policy": policy,
+        "seal": blank("page"),
         "title": html.escape(str(payload["title"]).encode("utf-8", "replace").decode("utf-8")),
         "style": style,
         "data": embed_json(payload),

@@ -61,6 +61,7 @@ class Embedder(Baseline):
         parameters.check(self.get_params(deep=False))
         check_callable("on_step", on_step)
         graph = self._input(X, reset=True)
+        parameters.check_width(getattr(self, "embedding_dim", 0), graph.n_nodes)
         self.seed_ = parameters.seed_of(self.random_state)
         return self._record(graph, lambda: self._fit(graph, on_step))
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import write_bytes_atomic
-from ccassg.io.files import open_regular
+from ccassg.io.folders import is_checkpoint
 from ccassg.io.store import release
 from ccassg.model.encoder import Encoder
 from ccassg.training.batches import RunningMoments
@@ -84,11 +84,16 @@ def save(path: Path, fingerprint: str, state: State) -> None:
 def resume(path: Path, fingerprint: str, state: State, n_steps: int) -> bool:
     """Restore the newest whole checkpoint of this run at ``path``; False if there is none.
 
-    A damaged file is passed over for the previous one; a checkpoint of another run, or of more steps than asked for, is refused.
+    A damaged file is passed over for the previous one; a checkpoint of another run, or of more steps than asked for, is refused, and
+    so is what is no checkpoint.
     """
-    for candidate in (path, previous(path)):
-        if not candidate.exists():
-            continue
+    there = [candidate for candidate in (path, previous(path)) if candidate.exists()]
+    ours = [is_checkpoint(candidate) for candidate in there]
+    if there and not any(ours):
+        raise ValueError(
+            f"{there[0]} is not a checkpoint of ccassg; give `checkpoint` another name, or remove the file"
+        )
+    for candidate in there:
         loaded = _read(candidate)
         if loaded is None:
             # Out of the way, so that the next save does not push it over the good one before it.
@@ -157,7 +162,6 @@ def _name_of(function: Any) -> list[str]:
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
     """Tensors and metadata of a whole, unaltered file; None otherwise."""
-    open_regular(path).close()  # a pipe in its place is no damage to be passed over
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ccassg.graph import Array, Graph, draws, partition, sparse
 from ccassg.graph.sparse import CSR
-from ccassg.io import store
+from ccassg.io import manifest, store
 from ccassg.model.augment import EdgeStructure
 from ccassg.model.encoder import Encoder
 from ccassg.training.distributed import HaloExchange, Ranks
@@ -75,7 +75,7 @@ def parts_for_ranks(graph: Graph, n_ranks: int) -> Array:
     folder = store.location(graph)
     if folder is None:
         return partition.partition(graph, n_ranks)
-    stored = store.part_bounds(folder)
+    stored = manifest.part_bounds(folder)
     n_parts = len(stored) - 1
     if n_parts >= n_ranks and n_parts > 1:
         return partition.ranges_to_parts([stored[n_parts * k // n_ranks] for k in range(n_ranks + 1)])

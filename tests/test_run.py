@@ -51,6 +51,7 @@ def test_labels_that_would_fill_the_memory_are_refused(saved):
         ({"notes": "a"}, "notes is a str"),
         ({"class_names": [1]}, "class_names must hold text only"),
         ({"graph": 3}, "graph is a int"),
+        ({"graph": {"features": [3]}}, "graph must hold whole numbers only"),
     ],
 )
 def test_a_forged_record_is_refused(saved, change, message):

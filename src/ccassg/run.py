@@ -139,6 +139,8 @@ def read_run(folder: Path) -> Run:
                 raise TypeError(f"{key} is a {type(value).__name__}")
             if kind is list and not all(isinstance(text, str) for text in value):
                 raise TypeError(f"{key} must hold text only")
+            if key == "graph" and not all(type(count) is int for count in value.values()):
+                raise TypeError("graph must hold whole numbers only")
             given[key] = tuple(value) if kind is list else value
         return Run(folder, **given)
     except (FileNotFoundError, NotADirectoryError):

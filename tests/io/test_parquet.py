@@ -104,3 +104,12 @@ def test_a_string_column_of_many_row_groups_is_not_read_row_by_row(tmp_path):
     batches = list(read_batches(path, ["x"], LIMITS))
     assert len(batches) <= 4
     assert batches[0].schema.types == [pa.string()]
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_bytes_that_are_no_text_are_refused(tmp_path, dictionary):
+    path = tmp_path / "x.parquet"
+    texts = pa.StringArray.from_buffers(2, pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"a\xff\xfe"))
+    pq.write_table(pa.table({"id": texts}), path, use_dictionary=dictionary)
+    with pytest.raises(ValueError, match=r"x.parquet, column 'id' is damaged: Invalid UTF8 sequence"):
+        list(read_batches(path, ["id"], LIMITS))

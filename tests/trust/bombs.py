@@ -65,9 +65,12 @@ def measure(kind: str, path: str, floor: int = LIMITS.growth_floor) -> dict[str,
 
 
 def grow(form: str, path: str, rows: int, columns: int, length: int, floor: int) -> dict[str, object]:
-    """Write a file of a form in `GROWN`, with so many rows, columns and characters in a cell, and `measure` reading it."""
+    """Write a file of a form in `GROWN`, with so many rows, columns and characters in a cell, and `measure` reading it.
+
+    Rows are left out of what could not be read below ``MOST`` however honest it is.
+    """
     kind, write = GROWN[form]
-    write(Path(path), rows, columns, length)
+    write(Path(path), max(1, min(rows, MOST // 8 // (columns * length))), columns, length)
     return measure(kind, path, floor)
 
 

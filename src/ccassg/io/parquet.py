@@ -36,6 +36,8 @@ def read_batches(path: Path, columns: Sequence[str], limits: Limits) -> Iterator
         for batch in file.iter_batches(plan.n_rows, columns=list(columns)):
             n_bytes += sum(_text_bytes(column) for column in batch.columns)
             _require(path, n_bytes, limits)
+            for name, column in zip(columns, batch.columns, strict=True):
+                _require_whole(path, name, column)
             yield pa.RecordBatch.from_arrays(
                 [_written_out(batch.column(field.name), field.type) for field in fields], list(columns)
             )
@@ -116,6 +118,14 @@ def _lengths(column: pa.Array) -> Array:
     """Return how many bytes the entries of a column's dictionary have, and a 0 after them."""
     lengths = pc.binary_length(column.dictionary).fill_null(0).to_numpy(zero_copy_only=False)
     return np.append(lengths.astype(np.int64), 0)
+
+
+def _require_whole(path: Path, name: str, column: pa.Array) -> None:
+    """Refuse text that is no UTF-8, which Arrow reads without looking at it."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}, column {name!r} is damaged: {str(error).splitlines()[0]}; write it again") from None
 
 
 def _written_out(column: pa.Array, kind: pa.DataType) -> pa.Array:

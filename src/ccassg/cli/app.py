@@ -17,6 +17,7 @@ from rich.markup import escape
 from ccassg import memory
 
 SIGNED = {"written_by": "ccassg"}  # what a file of ours begins with
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
 
 app = typer.Typer(
     name="ccassg",
@@ -60,18 +61,23 @@ DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets' fi
 
 
 def check_json(path: Path | None) -> Path | None:
-    """Refuse, before the work, a place where --json must not write; return what was given."""
+    """Refuse, before the work, a place where --json must not write; return what was given.
+
+    Where the result goes to standard output, everything else goes to standard error.
+    """
     from ccassg.io.atomic import require_replaceable
 
+    if str(path) in STANDARD_OUTPUT:
+        console.stderr = True
     # A folder that is not there may be the one that the command makes.
-    if path is not None and path.absolute().parent.is_dir() and not _is_stream(path):
+    elif path is not None and path.absolute().parent.is_dir() and not _is_stream(path):
         require_replaceable(path, is_result)
     return path
 
 
 JsonFile = Annotated[
     Path | None,
-    typer.Option("--json", help="Also write the result to this file as JSON.", callback=check_json),
+    typer.Option("--json", help="Also write the result to this file as JSON; - prints it.", callback=check_json),
 ]
 
 
@@ -104,6 +110,9 @@ def write_json(path: Path | None, result: Any) -> None:
         return
     rows = result if isinstance(result, dict) else {"rows": result}
     text = json.dumps(SIGNED | rows, indent=2, default=str) + "\n"
+    if str(path) in STANDARD_OUTPUT:
+        _Console().out(text, end="", highlight=False)
+        return
     if _is_stream(path):  # nothing to keep whole
         path.write_text(text, encoding="utf-8")
         return
@@ -120,7 +129,7 @@ def is_result(path: Path) -> bool:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is /dev/stdout, a pipe or the like."""
+    """Whether it is a pipe, a device or the like."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
@@ -129,6 +138,7 @@ def main(arguments: list[str] | None = None, given: object = None) -> None:
 
     By default with the arguments of the shell; ``given`` is for the command that they name.
     """
+    console.stderr = False
     try:
         code = app(arguments, standalone_mode=False, prog_name="ccassg", obj=given)
         if code == 130:  # what Typer makes of Ctrl-C, without a word

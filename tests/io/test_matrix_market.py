@@ -46,7 +46,7 @@ def test_entries_are_counted_before_they_are_parsed(write):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (HEAD + "3 3 1\n4 1 1\n", r"entry 1: row 4, column 1 is outside 1 \.\. 3"),
+        (HEAD + "3 3 1\n4 1 1\n", r"entry 1: row 4, column 1 is outside 3 x 3"),
         (HEAD + "3 3 1\n0 1 1\n", "entry 1: row 0"),
         (HEAD + "3 3 2\n1 2 1\n", "promises 2 entries, but holds 1"),
         (HEAD + "3 3 1\n1 2 x\n", "expected row column value"),
@@ -58,7 +58,10 @@ def test_entries_are_counted_before_they_are_parsed(write):
         (HEAD + "% only\n", "no line of sizes"),
         (HEAD + "3 3\n1 2 1\n", "line 2: expected rows, columns and entries"),
         (HEAD + "3 3 99999999999\n1 2 1\n", "more than the file can hold"),
-        (HEAD + "99999999999 99999999999 1\n1 2 1\n", "claims 99,999,999,999 nodes in line 2, out of proportion"),
+        (
+            HEAD + "99999999999 99999999999 1\n1 2 1\n",
+            "claims 99,999,999,999 rows and 99,999,999,999 columns in line 2, out of proportion",
+        ),
         (HEAD.replace("coordinate", "array") + "1 1\n1\n", "mmwrite"),
         (HEAD.replace("real", "complex") + "1 1 1\n1 1 1 1\n", "complex general matrices"),
         ("1 2 1\n", "its content is text"),

@@ -20,6 +20,8 @@ from ccassg.io.parquet import read_batches
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".el", ".ids", "")
 PARQUET_SUFFIXES = (".parquet", ".pq")
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *JSON_SUFFIXES)
 
 
 class Table(ABC):

@@ -120,6 +120,7 @@ def read_graph(
     aside: list[str] = []
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids, aside)
+    file = edges if tables.is_path(edges) else None
     if tables.is_path(edges) and suffix_of(edges) in WHOLE:
         edges, features, labels, ids = _of_whole(Path(edges), features, labels, ids, label_column)
     edges, features, labels, ids = as_rows(edges, features, labels, ids, label_column=label_column)
@@ -164,10 +165,10 @@ def read_graph(
     notes += graph.notes
     feature_names = None if nodes is None else nodes.feature_names
     if graph.features is None:
-        if tables.is_path(edges):
+        if file is not None:
             n_bytes = NODE_BYTES * graph.n_nodes + LONE_BYTES * graph.n_isolated
             way_out = "leave nodes without edges out or give features"
-            reading.limits.require_budget(edges, n_bytes, "features are made from its edges", way_out)
+            reading.limits.require_budget(file, n_bytes, "features are made from its edges", way_out)
         graph = graph.with_features(structural_features(graph, n_components=n_components))
         feature_names = structural_names(graph.n_features)
         notes.append(

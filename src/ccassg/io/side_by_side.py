@@ -71,7 +71,9 @@ def read_side_by_side(
                 **options,
             )
         if scale is None and part.scaling is not None and isinstance(source, Table):
-            part.notes.append(f"{part.name}: numbers were brought to mean 0 and deviation 1, beside the others (`scale=False`)")
+            part.notes.append(
+                f"{part.name}: numbers were brought to mean 0 and deviation 1, beside the others (`scale=False`)"
+            )
         if base is None and part.ids is not None:
             base = part
             edge_ids = flat(settle([part.ids], [part.from_text])[0])

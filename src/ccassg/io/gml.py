@@ -62,7 +62,7 @@ class _Gml(Collected):
         """Call nodes by their labels, if these tell all of them apart."""
         labels = self.node_data.get(LABEL, {})
         known = {node: labels.get(row, "") for row, node in enumerate(self.node_names)}
-        if len(set(known.values())) != len(self.node_names) or "" in known.values():
+        if not labels or "" in known.values() or len(set(known.values())) < len(self.node_names):
             return
         del self.node_data[LABEL]
         for names in (self.node_names, *self.ends):

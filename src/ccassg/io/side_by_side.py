@@ -15,7 +15,7 @@ from ccassg.io.arrays import is_matrix
 from ccassg.io.encode import assemble
 from ccassg.io.features import open_nodes, read_nodes
 from ccassg.io.files import READING, Reading
-from ccassg.io.ids import flat, positions, settle
+from ccassg.io.ids import flat, number_ids, positions, settle
 from ccassg.io.tables import FrameTable, NodeRows, Table, counted, shown
 
 
@@ -76,7 +76,7 @@ def read_side_by_side(
             )
         if base is None and part.ids is not None:
             base = part
-            edge_ids = flat(settle([part.ids], [part.from_text])[0])
+            edge_ids, _ = number_ids(settle([part.ids], [part.from_text]))
         parts.append(part)
     return _joined(parts, base or parts[0])
 

@@ -38,7 +38,7 @@ def test_numbers_of_tables_come_to_one_scale(write, edges):
     assert np.allclose(data.graph.features.mean(0), 0, atol=1e-6)
     assert np.allclose(data.graph.features.std(0), 1)
     assert np.allclose(data.scaling.means, [2, 0.2])
-    assert any("brought to mean 0 and deviation 1, beside the others" in note for note in data.notes)
+    assert any("came to mean 0 and deviation 1, to stand beside others" in note for note in data.notes)
 
 
 def test_matrices_stand_in_the_order_of_the_table(write, edges, tmp_path):

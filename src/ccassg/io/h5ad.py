@@ -82,7 +82,8 @@ def read_h5ad_graph(path: Path, features: str | None, label_column: str | None, 
         matrix, names = None if x is None else _together(path, limits, x), None
         if matrix is not None and features is None and _item(path, file, "var") is not None:
             genes = _column(path, limits, file, "var", _index(path, file, "var"))
-            names = tuple(genes.to_pylist()) if pc.count_distinct(genes).as_py() == matrix.shape[1] else None
+            is_named = pc.count_distinct(genes).as_py() == len(genes) == matrix.shape[1]
+            names = tuple(map(str, genes.to_pylist())) if is_named else None
         if coo.shape != (len(ids), len(ids)):
             raise ValueError(f"{path}: obsp['connectivities'] is {coo.shape}, but there are {len(ids):,} names in obs")
         rows = edges_of(str(path), ids, (coo.row, coo.col), coo.data, limits)
@@ -91,16 +92,14 @@ def read_h5ad_graph(path: Path, features: str | None, label_column: str | None, 
 
 def _parts(path: Path, limits: Limits, file: Any, *names: str) -> dict[str, Any] | None:
     """Return the pieces of a matrix, dense or sparse, none of them read; None if there is none."""
-    item, parts = _item(path, file, *names), ("data", "indices", "indptr")
+    item = _item(path, file, *names)
     if item is None:
         return None
     kind = str(item.attrs.get("encoding-type", "array"))
-    found = {
-        part: _dataset(path, limits, file, *names, *part.split()) for part in (parts if kind != "array" else ("",))
-    }
-    if kind not in ("array", "csr_matrix", "csc_matrix") or any(
-        data is None or data.dtype.kind not in "biuf" for data in found.values()
-    ):
+    parts = ("",) if kind == "array" else ("data", "indices", "indptr")
+    found = {part: _dataset(path, limits, file, *names, *part.split()) for part in parts}
+    are_numbers = all(data is not None and data.dtype.kind in "biuf" for data in found.values())
+    if kind not in ("array", "csr_matrix", "csc_matrix") or not are_numbers:
         raise ValueError(f"{path}: {'/'.join(names)} is no matrix of numbers, dense or sparse; write it as one")
     return found if kind == "array" else found | {"format": np.array(kind[:3]), "shape": np.array(item.attrs["shape"])}
 

@@ -24,26 +24,22 @@ def read_side_by_side(
     *,
     ids: Any = None,
     edge_ids: pa.Array | None = None,
-    id_column: str | int | None = None,
-    feature_columns: Sequence[str | int] | None = None,
-    label_column: str | int | None = None,
-    keep: Sequence[str] | None = None,
     like: FeatureSpace | None = None,
     scale: bool | None = None,
     reading: Reading = READING,
-    **options: Any,
+    **named: Any,
 ) -> NodeRows:
-    """Read each as `read_nodes` does, the ``ids`` being those of matrices, a column whose name it has that of a table.
+    """Read each as `read_nodes` does, the ``ids`` being those of matrices; of the columns ``named`` each takes those that it has.
 
     Numbers of tables are brought to one scale unless ``scale`` says otherwise. Features without names of their own are called
     ``features 2[7]``, by their place among the sources.
     """
     opened = [each if is_matrix(each) else open_nodes(each, reading, edge_ids) for each in sources]
     tables = [each for each in opened if isinstance(each, Table)]
-    wanted = [] if isinstance(feature_columns, str | None) else list(feature_columns)
-    for name in (*wanted, *(keep or ()), *(name for name in (id_column, label_column) if name is not None)):
-        if tables and not any(_has(table, name) for table in tables):
-            columns.find_column(tables[0], name, "features, ids or labels", "feature_columns")
+    for option, names in named.items():
+        for name in _listed(names):
+            if tables and not any(_has(table, name) for table in tables):
+                columns.find_column(tables[0], name, "ids, labels or features", option)
     parts: list[NodeRows] = []
     base: NodeRows | None = None
     for i, source in enumerate(opened, 1):
@@ -53,27 +49,20 @@ def read_side_by_side(
             part = _renamed(read_nodes(source, edge_ids=edge_ids, like=_known(like, source, i), reading=reading), i)
         else:
             space = _known(like, source, i)
+            own = {option: _own(source, names) for option, names in named.items()}
             part = read_nodes(
                 source,
                 ids=ids if len(tables) == len(opened) else None,
                 edge_ids=edge_ids,
-                id_column=id_column if _has(source, id_column) else None,
-                feature_columns=[]
-                if like is not None and space is None
-                else None
-                if feature_columns is None
-                else [name for name in wanted if _has(source, name)],
-                label_column=label_column if _has(source, label_column) else None,
-                keep=[name for name in keep or () if _has(source, name)],
                 like=space,
                 scale=scale if scale is not None or like is not None else True,
                 reading=reading,
-                **options,
+                **(own | ({"feature_columns": []} if like is not None and space is None else {})),
             )
-        if scale is None and part.scaling is not None and isinstance(source, Table):
-            part.notes.append(
-                f"{part.name}: numbers were brought to mean 0 and deviation 1, beside the others (`scale=False`)"
-            )
+            if scale is None and part.scaling is not None:
+                part.notes.append(
+                    f"{source}: numbers came to mean 0 and deviation 1, to stand beside others (`scale=False`)"
+                )
         if base is None and part.ids is not None:
             base = part
             edge_ids, _ = number_ids(settle([part.ids], [part.from_text]))
@@ -189,5 +178,20 @@ def _known(like: FeatureSpace | None, table: Table, i: int) -> FeatureSpace | No
     )
 
 
-def _has(table: Table, name: str | int | None) -> bool:
-    return name is not None and (name in table.names or f"column {name}" in table.names)
+def _listed(names: Any) -> list[str | int]:
+    """Return the columns that an option names; none for a switch."""
+    if names is None or isinstance(names, bool):
+        return []
+    return [names] if isinstance(names, str | int) else list(names)
+
+
+def _own(table: Table, names: Any) -> Any:
+    """Return of the columns that an option names those of one table."""
+    there = [name for name in _listed(names) if _has(table, name)]
+    if isinstance(names, str | int) and not isinstance(names, bool):
+        return there[0] if there else None
+    return there if _listed(names) else names
+
+
+def _has(table: Table, name: str | int) -> bool:
+    return name in table.names or f"column {name}" in table.names

@@ -12,15 +12,10 @@ from ccassg.io.arrays import Matrix, read_arrays, sparse_of
 from ccassg.io.files import Limits, check_file, one_sentence
 from ccassg.io.tables import EdgeRows, listed, shown
 
+# Of sparse matrices, after one of the prefixes: none where SciPy saved the adjacency alone.
 PARTS = ("data", "indices", "indptr", "shape", "format", "row", "col")
-ADJACENCY = (
-    "",
-    "adj_",
-    "adj_matrix_",
-    "adj_matrix.",
-    "adjacency_",
-)  # before the parts; nothing as SciPy saves one matrix
-ATTRIBUTES = ("attr_", "attr_matrix_", "attr_matrix.", "features_")
+ADJACENCY = ("", "adj_", "adj_matrix_", "adj_matrix.")
+ATTRIBUTES = ("attr_", "attr_matrix_", "attr_matrix.")
 EDGES = ("edge_index", "edges", "edge_list")
 FEATURES = ("attr_matrix", "features", "node_features", "x")
 LABELS = ("labels", "node_labels", "label", "y", "target")
@@ -45,39 +40,26 @@ def read_npz_graph(path: Path, features: str | None, label_column: str | None, l
     parts = {prefix + part for prefix in (*ADJACENCY, *ATTRIBUTES) for part in PARTS}
     with one_sentence(file):
         arrays = read_arrays(file, limits, {*parts, *EDGES, *feature_names, *label_names})
-        found = [
-            next((matrix for prefix in prefixes if (matrix := _matrix(file, arrays, prefix, limits)) is not None), None)
-            for prefixes in (ADJACENCY, ATTRIBUTES if features is None else ())
-        ]
-        adjacency, x = found[0], _first(arrays, feature_names) if found[1] is None else found[1]
+        adjacency = _sparse(file, arrays, ADJACENCY, limits)
+        x = _sparse(file, arrays, ATTRIBUTES, limits) if features is None else None
+        x = _first(arrays, feature_names) if x is None else x
         y, label = _first(arrays, label_names), next((name for name in label_names if name in arrays), "label")
         for name, array in ((features, x), (label_column, y)):
             if name is not None and array is None:
-                raise ValueError(
-                    f"{file} has no array {shown(name)}; of what is known it holds {listed(sorted(arrays))}"
-                )
+                raise ValueError(f"{file} has no array {shown(name)}; it has {listed(sorted(arrays))}, perhaps more")
         if adjacency is not None:
-            if adjacency.shape[0] != adjacency.shape[1]:
+            n = int(adjacency.shape[0])
+            if adjacency.shape[1] != n:
                 raise ValueError(
                     f"{file}: an adjacency is square, this matrix is {adjacency.shape}; are these features?"
                 )
             coo = adjacency.tocoo()
-            ends, weights, n = (coo.row, coo.col), coo.data, int(adjacency.shape[0])
-        elif (pairs := _first(arrays, EDGES)) is not None:
-            ends, weights = _ends(file, pairs), None
-            n = (
-                len(x)
-                if x is not None
-                else len(y)
-                if y is not None
-                else int(max(end.max(initial=-1) for end in ends)) + 1
-            )
-            limits.require_room(file, n, f"claims {n:,} nodes")
+            ends, weights = (coo.row, coo.col), coo.data
         else:
-            raise ValueError(
-                f"{file} has no edges under a known name, such as adj_data, adj_indices, ... or edge_index; save "
-                f"the adjacency with scipy.sparse.save_npz"
-            )
+            ends, weights = _ends(file, _first(arrays, EDGES)), None
+            rows = next((array for array in (x, y) if array is not None), None)
+            n = int(max(end.max(initial=-1) for end in ends)) + 1 if rows is None else rows.shape[0]
+            limits.require_room(file, n, f"claims {n:,} nodes")
         ids = pa.array(np.arange(n))
         labels = None if y is None else pa.table({"id": ids, label: pa.array(y.reshape(n))})
         return Whole(edges_of(str(file), ids, ends, weights, limits), None if x is None else Matrix(x), labels)
@@ -93,19 +75,26 @@ def edges_of(name: str, ids: pa.Array, ends: tuple[Array, Array], weights: Array
     return EdgeRows(name, source, target, weights, node_ids=pa.chunked_array([ids]))
 
 
-def _matrix(file: Path, arrays: dict[str, Array], prefix: str, limits: Limits) -> Any:
-    parts = {part: arrays[prefix + part] for part in PARTS if prefix + part in arrays}
-    return sparse_of(file, parts, limits) if {"data", "shape"} <= parts.keys() else None
+def _sparse(file: Path, arrays: dict[str, Array], prefixes: tuple[str, ...], limits: Limits) -> Any:
+    prefix = next((prefix for prefix in prefixes if {f"{prefix}data", f"{prefix}shape"} <= arrays.keys()), None)
+    if prefix is None:
+        return None
+    return sparse_of(file, {part: arrays[prefix + part] for part in PARTS if prefix + part in arrays}, limits)
 
 
 def _first(arrays: dict[str, Array], names: tuple[str, ...]) -> Array | None:
     return next((arrays[name] for name in names if name in arrays), None)
 
 
-def _ends(file: Path, pairs: Array) -> tuple[Array, Array]:
+def _ends(file: Path, pairs: Array | None) -> tuple[Array, Array]:
+    if pairs is None:
+        raise ValueError(
+            f"{file} has no edges under a known name, such as adj_data, adj_indices, ... or edge_index; save the adjacency with "
+            f"scipy.sparse.save_npz"
+        )
     if pairs.ndim != 2 or 2 not in pairs.shape or pairs.dtype.kind not in "iu":
         raise ValueError(
             f"{file}: edges must be whole numbers in two rows or columns, got {pairs.dtype} of shape {pairs.shape}"
         )
-    ends = pairs.T if pairs.shape[0] != 2 else pairs
-    return ends[0], ends[1]
+    first, second = pairs if pairs.shape[0] == 2 else pairs.T
+    return first, second

@@ -60,12 +60,13 @@ def read_graph(
     ----------
     edges : path-like, frame, array or graph
         See `ccassg.io.edges.read_edges`. Or a folder with ``edges.*`` and, where they exist, ``nodes.*`` or ``features.*``,
-        ``labels.*`` and ``ids.*``. Or an array of shape (2, n_edges), whose rows are the ids of both ends; or whatever else
+        ``labels.*`` or ``target.*``, and ``ids.*``. Or a file with all of a graph (``.npz``, ``.h5ad``). Or an array of shape (2, n_edges), whose rows are the ids of both ends; or whatever else
         `as_graph` takes, with its own node attributes (NetworkX), ``x`` and ``y`` (PyG), ``X`` and ``obs`` (AnnData).
-    features : path-like, frame or matrix
-        A node table or a matrix; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
+    features : path-like, frame or matrix, or a list of these
+        A node table, a list of the features of each node, or a matrix; several stand side by side, their rows matched by ids; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
         features are made from the edges (`structural_features`) and nodes come in increasing order of their ids. Text
-        in a table becomes tf-idf of its words; ids, dates and constants are left out, as a note says. Of NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
+        in a table becomes tf-idf of its words; ids, dates and constants are left out, as a note says. Of
+        NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
     labels : path-like, frame or sequence
         Labels, if they are not a column of the node table; a sequence is in the order of the nodes.
     ids : path-like

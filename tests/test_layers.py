@@ -15,6 +15,7 @@ ROOT = Path(ccassg.__file__).parent
 LAYERS = {
     "graph": 0,
     "memory": 0,
+    "optional": 0,
     "provenance": 0,
     "waiting": 0,
     "worker": 0,

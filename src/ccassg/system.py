@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ccassg import model_file, parameters
+from ccassg import model_file, optional, parameters
 from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
 from ccassg.graph.checks import require_finite
 from ccassg.graph.kinds import is_graph
@@ -52,6 +52,7 @@ class System(BaseEstimator, ABC):
     negatives: ClassVar[bool] = False
     space: ClassVar[str] = "-"
 
+    package: ClassVar[str | None] = None  # the optional package that training needs
     needs_edges: ClassVar[bool] = False  # a graph without edges is refused
     resumable: ClassVar[bool] = False  # ``fit`` takes a ``checkpoint`` to continue from
     embeds_in_blocks: ClassVar[bool] = False  # ``transform`` takes a file ``out``, for embeddings larger than memory
@@ -122,6 +123,7 @@ class System(BaseEstimator, ABC):
 
     def _input(self, X: Any, *, reset: bool) -> Graph:
         """Return the graph of X with its features as in training, or remember them; ValueError if it cannot be worked on."""
+        optional.require(self.package if reset else None, type(self).__name__)
         X = self._opened(X, reset=reset)
         is_dataset, name = isinstance(X, Dataset), type(self).__name__
         graph = as_graph(X, need_features=self.needs_features)

@@ -1,8 +1,10 @@
 """What all commands share: help, completion, wrong command lines."""
 
+import json
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -219,3 +221,35 @@ def test_two_outputs_of_one_name(program, theirs):
     assert code == 2
     assert "z.parquet is there already" in " ".join(err.split())
     assert read_embeddings("z.parquet")[0].shape[0] == 60
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+def test_json_on_standard_output_stands_there_alone(program, theirs, target):
+    before = theirs()
+    for command in ("similar m n1", "evaluate m", "fit graph -o new -s n_steps=2", "datasets"):
+        code, out, err = program(*command.split(), "--json", target)
+        assert code == 0
+        assert json.loads(out)["written_by"] == "ccassg"
+        assert err, "what else there is to say"
+    assert program("similar", "m", "n1")[1:] != ("", ""), "the next command speaks as ever"
+    assert program("similar", "m", "n1")[2] == ""
+    assert theirs().items() >= before.items()
+    assert not Path("-").exists()
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_links_and_devices_are_written_through_or_refused(program, theirs):
+    before = theirs()
+    Path("away").symlink_to("nowhere")
+    Path("page.csv").symlink_to("/dev/null")
+    os.mkdir("real")
+    Path("folder").symlink_to("real")
+    for command in ("report m -o", "embed m graph -o", "similar m n1 --json", "fit graph -o", "convert graph -o"):
+        for target in ("away", "page.csv", "/dev/null"):
+            assert program(*command.split(), target)[0] == (0 if "json" in command and target != "away" else 2)
+    assert program("fit", "graph", "-o", "folder", "-s", "n_steps=2")[0] == 0
+    assert (Path("real") / "run.json").exists(), "written through"
+    assert all(Path(name).is_symlink() for name in ("away", "page.csv", "folder"))
+    assert not Path("nowhere").exists()
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert theirs().items() >= before.items()

@@ -134,7 +134,7 @@ BAD = {
     "not a Parquet file: its content is text": ("e.parquet", b"u,v\n1,2\n"),
     "footer": ("e.parquet", b"PAR1 nonsense"),
     "damaged gzip": ("e.csv.gz", gzip.compress(b"u,v\n" + b"1,2\n" * 5000, mtime=0)[:-20]),
-    "no reader for the suffix '.docx'; edges are .csv, .tsv, .txt, .parquet, .graphml or .mtx": (
+    "no reader for the suffix '.docx'; edges are .csv, .tsv, .txt, .parquet, .jsonl, .graphml, .gexf": (
         "e.docx",
         b"u,v\n1,2\n",
     ),

@@ -3,7 +3,9 @@
 import gzip
 import io
 import os
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +65,40 @@ def mtx():
 GRAPHML = b"""<?xml version="1.0"?><graphml><key id="k" for="node" attr.name="age" attr.type="double"/>
 <graph edgedefault="directed"><node id="0"><data key="k">1.5</data></node><node id="1"><data key="k">2</data></node>
 <edge source="0" target="1"/></graph></graphml>"""
+GEXF = b"""<?xml version="1.0"?><gexf version="1.2"><graph defaultedgetype="directed"><attributes class="node">
+<attribute id="0" title="age" type="double"><default>1</default></attribute></attributes><nodes><node id="0" label="a">
+<attvalues><attvalue for="0" value="1.5"/></attvalues></node><node id="1" label="b"/></nodes>
+<edges><edge source="0" target="1" weight="2"/></edges></graph></gexf>"""
+GML = b"""Creator "me"
+graph [ directed 1
+  node [ id 0 label "a" age 1.5 graphics [ x 1 y 2 ] ]
+  node [ id 1 label "b &#38; c" ]
+  edge [ source 0 target 1 weight 2.5 ]
+]"""
+
+
+def benchmark():
+    a, x = sp.csr_array(np.eye(4)[[1, 2, 3, 0]]), sp.csr_array(np.eye(4, 3))
+    parts = {
+        f"{name}_{part}": getattr(m, part)
+        for name, m in (("adj", a), ("attr", x))
+        for part in ("data", "indices", "indptr", "shape")
+    }
+    sink = io.BytesIO()
+    np.savez(sink, labels=np.arange(4), **parts)
+    return sink.getvalue()
+
+
+def cells():
+    anndata, pandas = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    obs = pandas.DataFrame({"label": pandas.Categorical(["a", "b", "a"])}, index=["u", "v", "w"])
+    data = anndata.AnnData(sp.csr_matrix(np.eye(3, 2, dtype=np.float32)), obs=obs)
+    data.obsp["connectivities"] = sp.csr_matrix(np.eye(3)[[1, 2, 0]])
+    with tempfile.TemporaryDirectory() as folder:
+        data.write_h5ad(f"{folder}/a.h5ad")
+        return Path(f"{folder}/a.h5ad").read_bytes()
+
+
 EDGES = {
     "csv": b"source,target,weight\n0,1,2.5\n1,2,1\n2,0,3\n",
     "tsv": b"source\ttarget\n0\t1\n1\t2\n",
@@ -71,12 +107,21 @@ EDGES = {
     "parquet": parquet(pa.table({"source": ["0", "1", "2"], "target": ["1", "2", "0"], "weight": [1.0, 2.0, 3.0]})),
     "graphml": GRAPHML,
     "mtx": mtx(),
+    "jsonl": b'{"source": 0, "target": 1, "weight": 2}\n{"source": 1, "target": 2, "weight": 1.5}\n',
+    "gexf": GEXF,
+    "gml": GML,
+    "npz": benchmark(),
+    "h5ad": None,
 }
 FEATURES = {
     "csv": b"id,age,kind,label\n0,1.5,a,x\n1,2,b,y\n2,3,a,\n",
     "parquet": parquet(pa.table({"id": [0, 1, 2], "v": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "k": ["a", "b", "a"]})),
     "npy": npy(np.eye(3, dtype=np.float32)),
     "npz": npz(sp.csr_array(np.eye(3))),
+    "mtx": b"%%MatrixMarket matrix coordinate real general\n3 2 2\n1 1 0.5\n3 2 -1\n",
+    "list.csv": b"node_id,feature_id,value\n0,3,1\n0,5,2\n1,3,1\n2,7,0.5\n",
+    "json": b'{"0": [3, 17], "1": [3], "2": []}',
+    "jsonl": b'{"id": 0, "age": 1.5, "kind": "a"}\n{"id": 1, "age": 2, "kind": "b"}\n{"id": 2, "age": null}\n',
 }
 
 
@@ -122,14 +167,15 @@ def try_reading(read):
 def test_damaged_edges(tmp_path, bounded, suffix):
     rng = np.random.default_rng([SEED, len(suffix)])
     path = tmp_path / f"edges.{suffix}"
-    n_read = 0
-    for _ in range(N_FILES):
+    n_read, content = 0, EDGES[suffix] or cells()
+    for _ in range(n_files(suffix)):
         bounded()
-        path.write_bytes(damaged(EDGES[suffix], rng))
+        path.write_bytes(damaged(content, rng))
         loaded = try_reading(lambda: read_graph(path, n_components=2))
         n_read += loaded is not None
-        assert loaded is None or np.isfinite(loaded.graph.features).all()
-    path.write_bytes(EDGES[suffix])
+        values = 0 if loaded is None else loaded.graph.features
+        assert np.isfinite(values.data if sp.issparse(values) else values).all()
+    path.write_bytes(content)
     assert read_graph(path, n_components=2).graph.n_edges > 0
     assert n_read < N_FILES
 

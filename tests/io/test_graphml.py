@@ -98,3 +98,38 @@ def test_entities_are_refused(tmp_path):
     (tmp_path / "t.graphml").write_text("a,b\n")
     with pytest.raises(ValueError, match="its content is text"):
         read_graphml(tmp_path / "t.graphml")
+
+
+@pytest.mark.parametrize("version", ["1.1draft", "1.2draft"])
+def test_gexf_of_networkx_round_trips(tmp_path, version):
+    club = nx.karate_club_graph()
+    nx.set_node_attributes(club, {node: node / 2 for node in club}, "half")
+    nx.set_edge_attributes(club, "friend", "kind")
+    nx.write_gexf(club, tmp_path / "k.gexf", version=version)
+    loaded = read_graph(tmp_path / "k.gexf", label_column="club")
+    assert (loaded.graph.adjacency() != nx.to_scipy_sparse_array(club, dtype="float32")).nnz == 0
+    assert loaded.graph.features.ravel().tolist() == [node / 2 for node in club]
+    assert loaded.class_names == ("Mr. Hi", "Officer")
+
+
+def test_gexf_of_gephi(write):
+    """Labels beside ids, defaults, attributes of nodes and edges under one number, weights of 1 left out, colours."""
+    path = write(
+        "g.gexf",
+        """<gexf xmlns="http://gexf.net/1.3" xmlns:viz="http://gexf.net/1.3/viz"><graph defaultedgetype="directed">
+        <attributes class="node"><attribute id="0" title="age" type="integer"><default>7</default></attribute></attributes>
+        <attributes class="edge"><attribute id="0" title="kind" type="string"/></attributes>
+        <nodes><node id="a" label="Ann"><attvalues><attvalue for="0" value="1"/></attvalues><viz:color r="1"/></node>
+        <node id="b" label="Bob"/></nodes>
+        <edges><edge id="0" source="a" target="b" weight="2.5"><attvalues><attvalue for="0" value="x"/></attvalues></edge>
+        <edge id="1" source="b" target="a"/></edges></graph></gexf>""",
+    )
+    loaded = read_graph(path, directed=True, feature_columns=["age"])
+    assert loaded.ids.tolist() == ["a", "b"]
+    assert loaded.graph.features.tolist() == [[1], [7]]
+    assert loaded.graph.adjacency().toarray().tolist() == [[0, 2.5], [1, 0]]
+    assert any("is directed" in note for note in read_graph(path).notes)
+    with pytest.raises(ValueError, match=r"g\.gexf, line 1: a document type"):
+        read_graph(write("g.gexf", "<?xml version='1.0'?><!DOCTYPE gexf><gexf><graph></graph></gexf>"))
+    with pytest.raises(ValueError, match=r"g\.gexf has no <graph>; is it GEXF\?"):
+        read_graph(write("g.gexf", "<gexf></gexf>"))

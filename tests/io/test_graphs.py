@@ -231,3 +231,38 @@ def test_bad_frames_get_their_sentence():
         read_graph(EDGE_FRAME, NODE_FRAME.assign(node_id=[30, 30, 10]))
     with pytest.raises(ValueError, match="the node table"):
         read_graph(EDGE_FRAME, NODE_FRAME.assign(kind=[1, "a", (2,)]))
+
+
+def test_a_folder_accounts_for_all_its_files(write, tmp_path):
+    write("edges.csv", "id1,id2\n0,1\n1,2\n")
+    write("features.json", json.dumps({"0": [3], "1": [3, 4], "2": []}))
+    write("target.csv", "id,target\n0,u\n1,v\n2,u\n")
+    assert not any("and not" in note for note in read_graph(tmp_path).notes), "there is nothing to tell"
+    people = write("people.csv", "id,age\n0,0.5\n1,0.25\n2,1\n")
+    (tmp_path / "old").mkdir()
+    write(".hidden", "x")
+    data = read_graph(tmp_path)
+    assert (data.feature_names, data.labels) == (("3", "4"), ["u", "v", "u"])
+    said = (
+        "read edges.csv, features.json, target.csv, and not 'old', 'people.csv' (`features` and `labels` name others)"
+    )
+    assert [note for note in data.notes if "and not" in note] == [f"{tmp_path}: {said}"]
+    (note,) = [note for note in read_graph(tmp_path, people).notes if "and not" in note]
+    assert "read edges.csv, people.csv, target.csv, and not 'features.json', 'old'" in note
+    assert read_graph(tmp_path, [people, tmp_path / "features.json"]).feature_names[0] == "age"
+
+
+def test_a_folder_of_a_collection(write, tmp_path):
+    write("musae_facebook_edges.csv", "id_1,id_2\n0,1\n1,2\n")
+    write("musae_facebook_features.json", json.dumps({"0": [3], "1": [3, 4], "2": [4]}))
+    write(
+        "musae_facebook_target.csv",
+        "id,facebook_id,page_name,page_type\n0,145647,The A,tvshow\n1,19,B,company\n2,2,C,tvshow\n",
+    )
+    with pytest.raises(
+        ValueError, match=r"_target\.csv: which column holds the labels\? .* name it with `label_column`"
+    ):
+        read_graph(tmp_path)
+    assert read_graph(tmp_path, label_column="page_type").labels == ["tvshow", "company", "tvshow"]
+    write("edges.tsv", "0\t1\n")
+    assert read_graph(tmp_path, label_column="page_type").graph.n_edges == 2, "a whole name goes first"

@@ -6,9 +6,12 @@ import zlib
 import h5py
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from ccassg.io.embeddings import read_embeddings, write_embeddings
 from ccassg.io.files import Limits
+from ccassg.io.graphs import read_graph
+from ccassg.io.h5ad import read_h5ad_graph
 
 Z = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)
 
@@ -137,3 +140,101 @@ def test_names_that_stand_in_one_place_are_counted(h5ad):
     path = h5ad(point)
     with pytest.raises(ValueError, match=r"z\.h5ad grows beyond 600,000 bytes when read"):
         read_embeddings(path, limits=Limits(growth=1, growth_floor=600_000))
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """A function (dense, compression): the path of cells with neighbours, genes, components, types and an old name or two."""
+    anndata, pd = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+
+    def write(dense=False, compression=None):
+        kinds = pd.Categorical(["T", "B", "T", np.nan])
+        obs = pd.DataFrame({"kind": kinds, "age": [3, 4, 5, 6], "label": ["u", "v", "u", "v"]}, index=list("abcd"))
+        x = sp.csr_matrix(np.arange(8, dtype=np.float32).reshape(4, 2))
+        adata = anndata.AnnData(x.toarray() if dense else x, obs=obs, var=pd.DataFrame(index=["g1", "g2"]))
+        adata.obsp["connectivities"] = sp.csr_matrix(([0.5, 1.0, 2.0], ([0, 1, 2], [1, 2, 0])), shape=(4, 4))
+        adata.obsm["X_pca"] = np.arange(12.0).reshape(4, 3)
+        adata.layers["counts"] = sp.csc_matrix(x * 2)
+        adata.write_h5ad(tmp_path / "cells.h5ad", compression=compression)
+        return tmp_path / "cells.h5ad", adata
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"dense": True}, {"compression": "gzip"}, {"compression": "lzf", "dense": True}]
+)
+def test_a_file_is_read_as_the_object_is(cells, options):
+    path, adata = cells(**options)
+    for column in (None, "kind", "age", "label"):
+        found, expected = read_graph(path, label_column=column), read_graph(adata, label_column=column)
+        assert (found.graph.adjacency() != expected.graph.adjacency()).nnz == 0
+        assert np.array_equal(dense(found), dense(expected))
+        assert found.feature_names == expected.feature_names == ("g1", "g2")
+        assert found.labels == expected.labels
+        assert found.ids.tolist() == list("abcd")
+    assert dense(read_graph(path, "X_pca", scale=False)).shape == (4, 3)
+    assert np.array_equal(dense(read_graph(path, "counts")), dense(read_graph(adata, "counts")))
+
+
+def test_other_files_beside_the_neighbours(cells, write):
+    path, _ = cells()
+    nodes = write("n.csv", "id,size,label\nd,1,x\nc,2,y\nb,3,x\na,4,y\n")
+    data = read_graph(path, nodes)
+    assert (data.feature_names, data.labels) == (("size",), ["x", "y", "x", "y"])
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        (lambda file: file["obsp"].pop("connectivities"), {}, r"has no obsp\['connectivities'\]; run scanpy"),
+        (lambda file: None, {"label_column": "no"}, "obs has no column 'no'; it has"),
+        (lambda file: None, {"features": "X_umap"}, "has no 'X_umap' in obsm or layers"),
+        (lambda file: file["X"].attrs.modify("shape", [10**9, 2]), {}, "claims the shape"),
+        (lambda file: file["X"].attrs.modify("encoding-type", "dataframe"), {}, "X is no matrix of numbers"),
+        (lambda file: file["obs"].pop("_index"), {}, "has no column obs/_index"),
+        (lambda file: instead(file, "obs/label", np.arange(9)), {}, "cells.h5ad cannot be read"),
+        (
+            lambda file: instead(file, "obs/kind/codes", [9, 9, 9, 9]),
+            {"label_column": "kind"},
+            "cells.h5ad cannot be read",
+        ),
+        (lambda file: instead(file, "obsp/connectivities/indices", [1, 2, 9]), {}, "cells.h5ad cannot be read"),
+        (lambda file: instead(file, "X", h5py.ExternalLink("other.h5", "/X")), {}, "X is not in the file itself"),
+        (
+            lambda file: instead(file, "obs/label", h5py.ExternalLink("/dev/zero", "/X")),
+            {},
+            "label is not in the file itself",
+        ),
+        (lambda file: instead(file, "obs/label", h5py.SoftLink("/obs/_index")), {}, "label is not in the file itself"),
+    ],
+)
+def test_bad_graphs_get_their_sentence(cells, change, options, sentence):
+    path, _ = cells()
+    with h5py.File(path, "r+") as file:
+        change(file)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        read_graph(path, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_names_and_categories_stay_within_the_budget(cells):
+    path, _ = cells()
+    with h5py.File(path, "r+") as file:
+        instead(file, "obs/kind/categories", [b"B", b"x" * 5000])
+    with pytest.raises(ValueError, match=r"grows beyond 8,000 bytes when (read|decoded)"):
+        read_h5ad_graph(path, None, "kind", Limits(growth=0, growth_floor=8000, row=1))
+    with h5py.File(path, "r+") as file:
+        instead(file, "obs/_index", [b"x" * 2500, b"B", b"c", b"d"])
+    with pytest.raises(ValueError, match="when the ids of its edges are written out"):
+        read_h5ad_graph(path, None, "age", Limits(growth=0, growth_floor=4096, row=1))
+
+
+def instead(file, name, value):
+    del file[name]
+    file[name] = value
+
+
+def dense(data):
+    features = data.graph.features
+    return features.toarray() if sp.issparse(features) else features

@@ -46,7 +46,7 @@ def test_entries_are_counted_before_they_are_parsed(write):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (HEAD + "3 3 1\n4 1 1\n", r"entry 1: row 4, column 1 is outside 1 \.\. 3"),
+        (HEAD + "3 3 1\n4 1 1\n", r"entry 1: row 4, column 1 is outside 3 x 3"),
         (HEAD + "3 3 1\n0 1 1\n", "entry 1: row 0"),
         (HEAD + "3 3 2\n1 2 1\n", "promises 2 entries, but holds 1"),
         (HEAD + "3 3 1\n1 2 x\n", "expected row column value"),
@@ -58,7 +58,10 @@ def test_entries_are_counted_before_they_are_parsed(write):
         (HEAD + "% only\n", "no line of sizes"),
         (HEAD + "3 3\n1 2 1\n", "line 2: expected rows, columns and entries"),
         (HEAD + "3 3 99999999999\n1 2 1\n", "more than the file can hold"),
-        (HEAD + "99999999999 99999999999 1\n1 2 1\n", "claims 99,999,999,999 nodes in line 2, out of proportion"),
+        (
+            HEAD + "99999999999 99999999999 1\n1 2 1\n",
+            "claims 99,999,999,999 rows and 99,999,999,999 columns in line 2, out of proportion",
+        ),
         (HEAD.replace("coordinate", "array") + "1 1\n1\n", "mmwrite"),
         (HEAD.replace("real", "complex") + "1 1 1\n1 1 1 1\n", "complex general matrices"),
         ("1 2 1\n", "its content is text"),
@@ -70,3 +73,36 @@ def test_bad_files_get_their_sentence(tmp_path, content, sentence):
     with pytest.raises(ValueError, match=sentence) as caught:
         read_graph(path)
     assert "a.mtx" in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+def test_features_of_any_width(tmp_path, field):
+    x = np.array([[0, 2, 0, 1, 0], [3, 0, 0, 0, 0], [0, 0, -1, 0, 0]])
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    scipy.io.mmwrite(tmp_path / "x.mtx", sp.coo_array(x), field=field)
+    (tmp_path / "x.mtx.gz").write_bytes(gzip.compress((tmp_path / "x.mtx").read_bytes()))
+    for name in ("x.mtx", "x.mtx.gz"):
+        features = read_graph(tmp_path / "e.csv", tmp_path / name).graph.features
+        assert features.toarray().tolist() == (x != 0 if field == "pattern" else x).tolist()
+    (tmp_path / "ids.txt").write_text("2\n1\n0\n")
+    assert read_graph(tmp_path / "e.csv", tmp_path / "x.mtx", ids=tmp_path / "ids.txt").ids.tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (HEAD + "3 9999999999 1\n1 2 1\n", "claims 3 rows and 9,999,999,999 columns in line 2, out of proportion"),
+        (HEAD + "3 2 1\n1 3 1\n", "entry 1: row 1, column 3 is outside 3 x 2"),
+        (HEAD + "3 2 1\n1 2 nan\n", "x.mtx|finite"),
+        (HEAD.replace("general", "symmetric") + "3 2 1\n1 2 1\n", "3 x 2 is no size of a symmetric matrix"),
+        (HEAD + "4 2 1\n1 2 1\n", None),
+        (HEAD + "2 2 1\n1 2 1\n", "has rows for the nodes 0 .. 1"),
+    ],
+)
+def test_bad_features_get_their_sentence(write, content, sentence):
+    edges, path = write("e.csv", "0,1\n1,2\n"), write("x.mtx", content)
+    if sentence is None:
+        assert read_graph(edges, path).graph.n_nodes == 4
+        return
+    with pytest.raises(ValueError, match=sentence):
+        read_graph(edges, path)

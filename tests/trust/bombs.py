@@ -267,6 +267,90 @@ def h5ad_of_a_chunk(path: Path) -> None:
         file["obsm/X_ccassg"].id.write_direct_chunk((0, 0), b"\x78\xda" + zeros * 512 + deflate.flush())
 
 
+def gexf_gz_of_nodes(path: Path) -> None:
+    """Fifteen million nodes in 400 kB."""
+    _write_gzip(path, b'<?xml version="1.0"?><gexf><graph><nodes>', b'<node id="a"/>' * 1000, 15_000)
+
+
+def gml_of_one_label(path: Path) -> None:
+    """A node with a label of a megabyte, at which twenty thousand edges end."""
+    edges = "edge [ source 0 target 1 ]\n" * 20_000
+    path.write_text(f'graph [\nnode [ id 0 label "{"x" * 1_000_000}" ]\nnode [ id 1 label "b" ]\n{edges}]\n')
+
+
+def gml_with_an_open_quote(path: Path) -> None:
+    """A quote that opens and never closes, before a million short lines."""
+    path.write_bytes(b'graph [\nnode [ id 0 label "\n' + b"1\n" * 4_000_000)
+
+
+def gml_gz_of_nodes(path: Path) -> None:
+    """Twenty million nodes in 400 kB."""
+    _write_gzip(path, b"graph [\n", b"node [ id 1 ]\n" * 1000, 20_000)
+
+
+def jsonl_of_columns(path: Path) -> None:
+    """Twelve thousand rows, each with a column of its own."""
+    path.write_text("".join(f'{{"id": {i}, "x{i}": 1}}\n' for i in range(12_000)))
+
+
+def json_of_one_name(path: Path) -> None:
+    """A node with a name of a megabyte and twenty thousand features."""
+    path.write_text(json.dumps({"0": [1], "1": [2], "x" * 1_000_000: list(range(20_000))}))
+
+
+def json_gz_of_lists(path: Path) -> None:
+    """A hundred million empty lists in 300 kB."""
+    _write_gzip(path, b'{"0": [', b"[]," * 1000, 100_000)
+
+
+def mtx_of_columns(path: Path) -> None:
+    """Three rows and a thousand million columns."""
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n3 1000000000 1\n1 2\n")
+
+
+def npz_of_one_edge(path: Path) -> None:
+    """An edge to the node of the highest number there is."""
+    np.savez(path, edge_index=np.array([[0], [2**62]]))
+
+
+def npz_of_lone_nodes(path: Path) -> None:
+    """Nine hundred thousand nodes and one edge."""
+    one = np.arange(1)
+    np.savez(path, data=one, row=one, col=one + 1, shape=np.array([900_000, 900_000]), format=np.array(b"coo"))
+
+
+def h5ad_of_neighbours(path: Path) -> None:
+    """Neighbours among a thousand million cells, of which nothing is stored."""
+    with _h5ad(path, (3, 1)) as file:
+        file["obs"]["_index"] = [b"a", b"b", b"c"]
+        _neighbours(file, 10**9, 10**9)
+
+
+def h5ad_of_one_cell(path: Path) -> None:
+    """A cell with a name of a megabyte, at which forty thousand edges end."""
+    with _h5ad(path, (2, 1)) as file:
+        file["obs"]["_index"] = [b"x" * 1_000_000, b"b"]
+        _neighbours(file, 2, 40_000)
+        file["obsp/connectivities/indptr"][:] = [0, 20_000, 40_000]
+
+
+def h5ad_of_one_category(path: Path) -> None:
+    """A cell type with a name of a megabyte, of which twenty thousand cells are."""
+    with _h5ad(path, (3, 1)) as file:
+        file["obs"]["_index"] = [b"%d" % i for i in range(20_000)]
+        _neighbours(file, 20_000, 2)
+        file["obs/label/categories"] = [b"x" * 1_000_000]
+        file["obs/label/codes"] = np.zeros(20_000, np.int8)
+
+
+def _neighbours(file, n, n_edges):
+    """Write neighbours among n cells, all of them zeros."""
+    group = file.create_group("obsp/connectivities")
+    group.attrs.update({"encoding-type": "csr_matrix", "shape": [n, n]})
+    for name, length, kind in (("data", n_edges, "f4"), ("indices", n_edges, "i4"), ("indptr", n + 1, "i4")):
+        group.create_dataset(name, (length,), kind, chunks=(1000,) if length > 1000 else None)
+
+
 # What is read as edges, as features or labels of the nodes 0, 1, 2, and as embeddings.
 KINDS = {
     "edges": {
@@ -283,6 +367,15 @@ KINDS = {
         "number.graphml": graphml_number,
         "nodes.graphml.gz": graphml_gz_of_nodes,
         "tag.graphml.gz": graphml_gz_of_one_tag,
+        "nodes.gexf.gz": gexf_gz_of_nodes,
+        "label.gml": gml_of_one_label,
+        "quote.gml": gml_with_an_open_quote,
+        "nodes.gml.gz": gml_gz_of_nodes,
+        "edge.npz": npz_of_one_edge,
+        "lone.npz": npz_of_lone_nodes,
+        "neighbours.h5ad": h5ad_of_neighbours,
+        "cell.h5ad": h5ad_of_one_cell,
+        "category.h5ad": h5ad_of_one_category,
     },
     "features": {
         "empty.csv": csv_of_empty_cells,
@@ -294,6 +387,10 @@ KINDS = {
         "zeros.npz": npz_of_zeros,
         "rows.npy": npy_without_rows,
         "hole.npy": npy_hole,
+        "columns.jsonl": jsonl_of_columns,
+        "name.json": json_of_one_name,
+        "lists.json.gz": json_gz_of_lists,
+        "columns.mtx": mtx_of_columns,
     },
     "labels": {"width.npy": npy_without_width, "lists.json": json_of_lists, "digits.json": json_of_digits},
     "embeddings": {
@@ -333,6 +430,56 @@ def _edges_graphml(path, rows, columns, length):
     data = b"".join(b'<data key="k%d">y</data>' % i for i in range(columns)) + b"</node>"
     nodes = b"".join(b'<node id="%d"/>' % i for i in range(1, min(rows, 300_000)))
     path.write_bytes(gzip.compress(head + data + nodes + b"</graph></graphml>"))
+
+
+def _edges_gml(path, rows, columns, length):
+    node = b"".join(b' x%d "%b"' % (i, b"y" * length) for i in range(columns))
+    nodes = b"".join(b'node [ id %d label "%d%b"%b ]\n' % (i, i, b"z" * length, node) for i in range(min(rows, 3000)))
+    edges = b"edge [ source 0 target 1 ]\n" * min(rows, 300_000)
+    path.write_bytes(
+        gzip.compress(b"graph [\nnode [ id 0 ]\nnode [ id 1 ]\n"[: 8 if rows > 1 else None] + nodes + edges + b"]")
+    )
+
+
+def _edges_gexf(path, rows, columns, length):
+    keys = b"".join(
+        b'<attribute id="%d" title="t%d"><default>%b</default></attribute>' % (i, i, b"x" * length)
+        for i in range(columns)
+    )
+    head = b'<?xml version="1.0"?><gexf><graph><attributes class="node">' + keys + b"</attributes><nodes>"
+    data = b"".join(b'<attvalue for="%d" value="y"/>' % i for i in range(columns))
+    nodes = b"".join(b'<node id="%d"/>' % i for i in range(1, min(rows, 300_000)))
+    tail = b'</nodes><edges><edge source="0" target="0"/></edges></graph></gexf>'
+    path.write_bytes(gzip.compress(head + b'<node id="0">' + data + b"</node>" + nodes + tail))
+
+
+def _edges_npz(path, rows, columns, length):
+    pairs = np.zeros((2, rows), ("i2", "i4", "i8")[length % 3])
+    np.savez_compressed(path, edge_index=pairs, x=np.zeros((rows, min(columns, 30)), "u1"), y=np.zeros(rows, "i1"))
+
+
+def _edges_h5ad(path, rows, columns, length):
+    with _h5ad(path, (1, 1)) as file:
+        file["obs"].create_dataset("_index", (rows,), f"S{length}", chunks=(1000,) if rows > 1000 else None)
+        _neighbours(file, rows, rows)
+        file.create_dataset("X", (rows, columns), "f4", chunks=(1000, 1) if rows > 1000 else None)
+
+
+def _features_json(path, rows, columns, length):
+    piece = json.dumps({"9" * length: [0] * columns})[1:-1].encode()
+    _write_gzip(path, b'{"0": [1], "1": [2]', b", " + piece, rows)
+    with gzip.open(path, "ab") as file:
+        file.write(b"}")
+
+
+def _features_jsonl(path, rows, columns, length):
+    row = {"id": 0} | {f"x{i}": "y" * length for i in range(columns)}
+    _write_gzip(path, b"", json.dumps(row).encode() + b"\n" + b'{"id": 1}\n' * 20, max(1, rows // 20))
+
+
+def _features_mtx(path, rows, columns, length):
+    head = b"%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n" % (rows, columns**3, rows)
+    _write_gzip(path, head, b"1 1\n", rows)
 
 
 def _features_csv(path, rows, columns, length):
@@ -377,6 +524,13 @@ GROWN = {
     "e.parquet": ("edges", _edges_parquet),
     "e.mtx.gz": ("edges", _edges_mtx),
     "e.graphml.gz": ("edges", _edges_graphml),
+    "e.gml.gz": ("edges", _edges_gml),
+    "e.gexf.gz": ("edges", _edges_gexf),
+    "e.npz": ("edges", _edges_npz),
+    "e.h5ad": ("edges", _edges_h5ad),
+    "x.json.gz": ("features", _features_json),
+    "x.jsonl.gz": ("features", _features_jsonl),
+    "x.mtx.gz": ("features", _features_mtx),
     "x.csv.gz": ("features", _features_csv),
     "x.parquet": ("features", _features_parquet),
     "x.npz": ("features", _features_npz),

@@ -21,7 +21,8 @@ SMALL_FLOOR = 2**24
 # These take seconds to write or to read; what they try is tried on a smaller scale in tests/io.
 SLOW = {
     "lines.txt.gz", "comments.txt.gz", "prefix.parquet", "lines.mtx.gz", "nodes.graphml.gz", "tag.graphml.gz", "cells.csv.gz",
-    "lists.parquet", "zeros.npz", "lists.json", "name.h5ad", "steps.parquet", "number.graphml",
+    "lists.parquet", "zeros.npz", "lists.json", "name.h5ad", "steps.parquet", "number.graphml", "nodes.gexf.gz", "nodes.gml.gz",
+    "lists.json.gz",
 }  # fmt: skip
 BOMBS = [(kind, name) for kind, files in bombs.KINDS.items() for name in files]
 RUN_FILES = ("run.json", "config.json", "model.safetensors", "embedding.parquet", "nodes.parquet")

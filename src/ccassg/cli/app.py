@@ -42,6 +42,9 @@ class _Commands(TyperGroup):
         return command
 
 
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
+
+
 app = typer.Typer(
     name="ccassg",
     cls=_Commands,
@@ -85,18 +88,23 @@ DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets' fi
 
 
 def check_json(path: Path | None) -> Path | None:
-    """Refuse, before the work, a place where --json must not write; return what was given."""
+    """Refuse, before the work, a place where --json must not write; return what was given.
+
+    Where the result goes to standard output, everything else goes to standard error.
+    """
     from ccassg.io.atomic import require_replaceable
 
+    if str(path) in STANDARD_OUTPUT:
+        console.stderr = True
     # A folder that is not there may be the one that the command makes.
-    if path is not None and path.absolute().parent.is_dir() and not _is_stream(path):
+    elif path is not None and path.absolute().parent.is_dir() and not _is_stream(path):
         require_replaceable(path, is_result)
     return path
 
 
 JsonFile = Annotated[
     Path | None,
-    typer.Option("--json", help="Also write the result to this file as JSON.", callback=check_json),
+    typer.Option("--json", help="Also write the result to this file as JSON; - prints it.", callback=check_json),
 ]
 
 
@@ -134,6 +142,9 @@ def write_json(path: Path | None, result: Any) -> None:
     mark = {"written_by": blank("result")}
     # Twice: the rows may be those of an earlier file, with its mark.
     content = sealed(json.dumps(mark | rows | mark, indent=2, default=str) + "\n", "result")
+    if str(path) in STANDARD_OUTPUT:
+        _Console().out(content.decode(), end="", highlight=False)
+        return
     if _is_stream(path):  # nothing to keep whole
         path.write_bytes(content)
         return
@@ -149,7 +160,7 @@ def is_result(path: Path) -> bool:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is /dev/stdout, a pipe or the like."""
+    """Whether it is a pipe, a device or the like."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
@@ -158,6 +169,7 @@ def main(arguments: list[str] | None = None, given: object = None) -> None:
 
     By default with the arguments of the shell; ``given`` is for the command that they name.
     """
+    console.stderr = False
     try:
         code = app(arguments, standalone_mode=False, prog_name="ccassg", obj=given)
         if code == 130:  # what Typer makes of Ctrl-C, without a word

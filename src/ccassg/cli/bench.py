@@ -41,7 +41,7 @@ def bench(
 
     Example: ccassg bench --datasets cora,photo --json bench.json
     """
-    from ccassg import provenance
+    from ccassg import optional, provenance
     from ccassg.bench.accuracy import add_accuracies, describe_accuracy
     from ccassg.bench.compare import GROWTH, compare, growth
     from ccassg.bench.page import read_figures, updated, write_page
@@ -59,6 +59,7 @@ def bench(
         raise ValueError("--update needs the file to keep: --json FILE")
     kept = read_figures(json_file) if update and json_file is not None else None
     check_json(json_file)
+    optional.require("matplotlib" if docs is not None else None, "--docs")
     given = DATASETS if datasets == "all" else [name.strip() for name in datasets.split(",")]
     names = ["cora"] if quick else given
     for name in names:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ccassg.graph import Dataset
 
 Column = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the edge file.")]
-NodeColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the node table.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,15 +26,25 @@ class GraphFiles:
     graph: Annotated[
         str,
         typer.Argument(
-            metavar="GRAPH", help="A dataset's name, an edge file, a folder with edges.* and nodes.*, or a store."
+            metavar="GRAPH",
+            help="A dataset's name, an edge file, a file with all of a graph (.graphml, .gexf, .gml, .npz, .h5ad), a folder with "
+            "edges.* and nodes.* or features.*, or a store.",
         ),
     ]
     features: Annotated[
-        Path | None, typer.Option("--features", "-f", help="Node table (CSV, Parquet) or matrix (.npy, .npz).")
+        list[Path] | None,
+        typer.Option(
+            "--features",
+            "-f",
+            metavar="FILE",
+            help="Node table (CSV, Parquet, JSON) or matrix (.npy, .npz, .mtx); may be repeated.",
+        ),
     ] = None
     labels: Annotated[Path | None, typer.Option("--labels", "-l", help="Label file; for evaluation only.")] = None
-    label_column: NodeColumn = None
-    id_column: NodeColumn = None
+    label_column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of labels in the node table; not learned from.")
+    ] = None
+    id_column: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of ids in the node table.")] = None
     ids: Annotated[Path | None, typer.Option(help="Ids of a matrix's rows.")] = None
     source: Column = None
     target: Column = None
@@ -65,32 +74,40 @@ class GraphFiles:
     @property
     def paths(self) -> list[str | Path]:
         """What is read, as far as it lies in files."""
-        return [path for path in (self.graph, self.features, self.labels, self.ids) if path is not None]
+        return [path for path in (self.graph, *(self.features or ()), self.labels, self.ids) if path is not None]
 
     def open(self, **more: Any) -> Dataset:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
         from ccassg.io.open_graph import open_graph
 
-        given = {field.name: getattr(self, field.name) for field in fields(self)} | self._columns()
+        given = {field.name: getattr(self, field.name) for field in fields(self)} | self._parsed()
         return open_graph(given.pop("graph"), **(given | more))
 
     def recorded(self) -> dict[str, Any]:
         """Return the arguments of `open_graph` that read it again, from any folder, in JSON's types."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = {field.name: given[field.name] for field in fields(self) if given[field.name] != field.default}
-        changed |= self._columns()
+        changed |= self._parsed()
         if Path(self.graph).exists():
             changed["graph"] = Path(self.graph)
-        return {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in changed.items()}
+        return {name: _anywhere(value) for name, value in changed.items() if value is not None}
 
-    def _columns(self) -> dict[str, list[str]]:
-        """Return the options that list columns, as far as they are given."""
+    def _parsed(self) -> dict[str, Any]:
+        """Return the features, one file or several, and the options that list columns as far as they are given."""
         given = {"feature_columns": self.feature_columns, "keep": self.keep}
-        return {
+        several = self.features or []
+        return {"features": several[0] if len(several) == 1 else several or None} | {
             option: [name.strip() for name in names.split(",") if name.strip()]
             for option, names in given.items()
             if names is not None
         }
+
+
+def _anywhere(value: Any) -> Any:
+    """Return paths as text that names them from any folder; a name that is no file (an entry of `.h5ad`) as it is."""
+    if isinstance(value, list):
+        return [_anywhere(each) for each in value]
+    return str(value.absolute() if value.exists() else value) if isinstance(value, Path) else value
 
 
 def reads_graph(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ccassg import optional
 from ccassg.experiments import documents, runner
 from ccassg.experiments.experiment import Experiment, Plan
 from ccassg.experiments.records import Record, Records, Run, key_of
+from ccassg.systems import METHODS, get_class
 
 
 class Reproduced(NamedTuple):
@@ -35,6 +37,8 @@ def reproduce(
     failure = None
     runs = experiment.runs(plan)
     if not draw_only:
+        for method in dict.fromkeys(run["method"] for run in runs if run.get("method") in METHODS):
+            optional.require(get_class(method).package, method)
         try:
             runner.carry_out(runs, records, tasks=experiment.tasks, jobs=jobs, data_dir=data_dir, on_run=on_run)
         except runner.FailedRunsError as error:

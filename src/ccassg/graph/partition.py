@@ -5,10 +5,12 @@ whatever Metis, or the order of the nodes, gives.
 """
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
 
+from ccassg import optional
 from ccassg.graph.checks import Array
 from ccassg.graph.graph import Graph
 
@@ -76,12 +78,11 @@ def cost(graph: Graph, parts: Array, *, edges_at_once: int = 2**24) -> Partition
 
 def _metis(graph: Graph, n_parts: int, *, required: bool) -> Array | None:
     """Metis' parts; None where pymetis is not installed and not insisted on."""
-    try:
-        import pymetis
-    except ImportError:
-        if not required:
-            return None
-        raise ImportError("Metis partitions need pymetis; install it with: pip install 'ccassg[scale]'") from None
+    if not required and find_spec("pymetis") is None:
+        return None
+    optional.require("pymetis", "a Metis partition")
+    import pymetis
+
     indptr, indices = graph.indptr, graph.indices
     if graph.directed:  # Metis wants both directions of every edge
         pattern = graph.adjacency()

@@ -2,6 +2,7 @@
 
 import math
 import zipfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +22,10 @@ from ccassg.io.files import (
     require_kind,
     suffix_of,
 )  # fmt: skip
-from ccassg.io.tables import shown
+from ccassg.io.matrix_market import read_mtx_features
+from ccassg.io.tables import is_path, shown
 
-MATRIX_SUFFIXES = (".npy", ".npz")
+MATRIX_SUFFIXES = (".npy", ".npz", ".mtx", ".mm")
 FLOAT_BYTES = 4  # features become floats of 32 bits
 
 
@@ -37,16 +39,25 @@ class Matrix(NamedTuple):
         return "the matrix of features"
 
 
+def is_matrix(source: Any) -> bool:
+    """Return whether features are a matrix, in memory or in a file, whose rows have no ids of their own."""
+    return isinstance(source, Matrix) or (is_path(source) and suffix_of(source) in MATRIX_SUFFIXES)
+
+
+def each_of(features: Any) -> list[Any]:
+    """Return the sources of features, of which there may be several."""
+    return list(features) if isinstance(features, (list, tuple)) and not isinstance(features, Matrix) else [features]
+
+
 def read_matrix(path: PathLike, limits: Limits = LIMITS) -> Features:
-    """Read features (n, n_features) in a ``.npy``, a SciPy ``.npz`` (CSR, CSC, COO) or a NumPy ``.npz`` with one array.
+    """Read features (n, n_features) in a ``.npy``, a SciPy ``.npz`` (CSR, CSC, COO), a NumPy ``.npz`` with one array or a ``.mtx``.
 
     ValueError on pickled objects, sizes the file cannot hold, indices out of range, values that are not finite numbers.
     """
     file = check_file(path)
     with one_sentence(file):
-        if suffix_of(file) == ".npz":
-            return check_features(_read_npz(file, limits))
-        return check_features(read_npy(file, limits))
+        read = {".npy": read_npy, ".npz": _read_npz}.get(suffix_of(file), read_mtx_features)
+        return check_features(read(file, limits))
 
 
 def read_npy(path: PathLike, limits: Limits = LIMITS) -> Array:
@@ -75,7 +86,7 @@ def read_vector(path: PathLike) -> pa.Array | None:
                     f"{file}: expected one dimension of integers or strings, got shape {array.shape} of {array.dtype}"
                 )
             return pa.array(array)
-        content = read_json(file, parse_int=_integer)
+        content = read_json(file, parse_int=parse_integer)
         values = content.get("ids") if isinstance(content, dict) else content
         if not isinstance(values, list) or not _all_of(values, str) | _all_of(values, int):
             raise ValueError(f"{file}: expected a list of integers or a list of strings")
@@ -83,39 +94,43 @@ def read_vector(path: PathLike) -> pa.Array | None:
 
 
 def _read_npz(path: Path, limits: Limits) -> Any:
+    arrays = read_arrays(path, limits)
+    if "format" in arrays:
+        return sparse_of(path, arrays, limits)
+    if len(arrays) != 1:
+        raise ValueError(f"{path} holds {len(arrays)} arrays; keep one, or save it with scipy.sparse.save_npz")
+    return next(iter(arrays.values()))
+
+
+def read_arrays(path: Path, limits: Limits, wanted: Collection[str] | None = None) -> dict[str, Array]:
+    """Read the arrays of a ``.npz`` file, all or those of the names ``wanted`` that it has; what is pickled is refused."""
     require_kind(path, "zip (.npz, .xlsx)")
     with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
+        members = [m for m in archive.infolist() if wanted is None or m.filename.removesuffix(".npy") in wanted]
         total = sum(member.file_size for member in members)
-        if total > limits.budget(path):
-            raise ValueError(
-                f"{path} grows to {total:,} bytes, more than {limits.growth} times its size; if you trust it, save it again "
-                f"with compressed=False"
-            )
-        names = {member.filename for member in members}
+        limits.require_budget(path, total, "decompressed", "save it again with compressed=False")
         for member in members:
             _check_member(path, archive, member, limits)
-    sparse = "format.npy" in names
-    if not sparse and len(names) != 1:
-        raise ValueError(f"{path} holds {len(names)} arrays; keep one, or save it with scipy.sparse.save_npz")
     with np.load(path, allow_pickle=False) as content:
-        if not sparse:
-            return content[content.files[0]]
-        _check_sparse(path, content, limits)
-    matrix = sp.load_npz(path)
-    if matrix.format != "coo":  # SciPy checks the indices of that one itself, and trusts those of the others
-        matrix.check_format(full_check=True)
-    return sp.csr_array(matrix)
+        return {
+            member.filename.removesuffix(".npy"): content[member.filename.removesuffix(".npy")] for member in members
+        }
 
 
-def _check_sparse(path: Path, content: Any, limits: Limits) -> None:
-    """Refuse a sparse matrix that is of no common kind, or claims rows or columns out of proportion to the file."""
-    kind = content["format"].item()
+def sparse_of(path: Path, parts: Mapping[str, Array], limits: Limits) -> sp.csr_array:
+    """Put a sparse matrix together; one of no common kind, or of rows and columns out of proportion to the file is refused."""
+    kind = parts["format"].item() if "format" in parts else "csr"
     kind = kind.decode(errors="replace") if isinstance(kind, bytes) else str(kind)
     if kind not in ("csr", "csc", "coo"):
         raise ValueError(f"{path} is a sparse matrix of the format {kind[:60]!r}; save its .tocsr()")
-    shape = tuple(content["shape"].tolist())
+    shape = tuple(map(int, parts["shape"].tolist()))
     limits.require_room(path, max(shape), f"claims the shape {shape}")
+    if kind == "coo":
+        return sp.csr_array(sp.coo_array((parts["data"], (parts["row"], parts["col"])), shape))
+    make = sp.csr_array if kind == "csr" else sp.csc_array
+    matrix = make((parts["data"], parts["indices"], parts["indptr"]), shape)
+    matrix.check_format(full_check=True)  # SciPy trusts the indices of these
+    return sp.csr_array(matrix)
 
 
 def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: Limits) -> None:
@@ -158,7 +173,7 @@ def _require_room(path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype
         limits.require_room(path, max(shape) if not n_values else shape[-1], f"claims the shape {shape}")
 
 
-def _integer(text: str) -> int:
+def parse_integer(text: str) -> int:
     """Return an integer in JSON; Python's own errors for long ones are about its limits, not about the file."""
     if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
         raise ValueError(f"the integer {shown(text)} ({len(text):,} digits) does not fit 64 bits; write it as a string")

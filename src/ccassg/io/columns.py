@@ -30,8 +30,10 @@ SOURCE_TARGET = (
 WEIGHT = ("weight", "weights", "w", "edge_weight")
 ID = ("id", "node", "node_id", "nodeid", "ids", "index", "name")
 LABEL = ("label", "labels", "class", "y")
+FEATURE = ("feature_id", "featureid", "feat_id", "feature", "attribute_id", "word_id")
+VALUE = ("value", "values", "count", "tf", "tfidf", *WEIGHT)
 EDGE_NAMES = frozenset(name for pair in SOURCE_TARGET for name in pair) | frozenset(WEIGHT)
-NODE_NAMES = frozenset(ID) | frozenset(LABEL)
+NODE_NAMES = frozenset(ID) | frozenset(LABEL) | frozenset(FEATURE)
 
 
 def find_column(table: Table, name: str | int, role: str, option: str) -> str:
@@ -60,6 +62,17 @@ def label_column(table: Table, name: str | int | None, ids: str | None) -> str |
     if name is None:
         return guess_column(table, LABEL, but=(ids,))
     return find_column(table, name, "labels", "label_column")
+
+
+def listed_features(table: Table) -> tuple[str, str, str | None] | None:
+    """Return the columns of node, feature and value in a table that has a row for each feature of a node; None for any other."""
+    feature = guess_column(table, FEATURE)
+    value = guess_column(table, VALUE, but=(feature,))
+    rest = [name for name in table.names if name not in (feature, value)]
+    # A column of the name "feature" alone may as well be a number of each node.
+    if feature is None or len(rest) != 1 or (feature.lower() == "feature" and value is None):
+        return None
+    return rest[0], feature, value
 
 
 def edge_columns(table: Table, source: str | int | None, target: str | int | None) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Read edges from a file or a frame: CSV, TSV, whitespace text, Parquet, GraphML, Matrix Market."""
+"""Read edges from a file or a frame: CSV, TSV, whitespace text, Parquet, JSON, GraphML, GEXF, GML, Matrix Market."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from ccassg.io import columns, tables
 from ccassg.io.files import READING, Reading, suffix_of
+from ccassg.io.gml import read_gml
 from ccassg.io.graphml import read_graphml
 from ccassg.io.ids import as_ids
 from ccassg.io.matrix_market import read_matrix_market
@@ -25,19 +26,21 @@ def read_edges(
 ) -> EdgeRows:
     """Read the edges of a graph, by the suffix of a file or from a pandas, Polars or pyarrow table; options as in `read_graph`.
 
-    Files: ``.csv``, ``.tsv``, ``.txt`` and other text (blanks between columns, ``#`` comments), ``.parquet``, ``.graphml``,
-    ``.mtx``; all but Parquet also gzipped.
+    Files: ``.csv``, ``.tsv``, ``.txt`` and other text (blanks between columns, ``#`` comments), ``.parquet``, ``.jsonl``,
+    ``.graphml``, ``.gexf``, ``.gml``, ``.mtx``; all but Parquet also gzipped.
     """
     if tables.is_path(edges):
         suffix = suffix_of(edges)
-        if suffix in (".graphml", ".xml"):
+        if suffix in (".graphml", ".xml", ".gexf"):
             return read_graphml(edges, weight, reading.limits)
+        if suffix == ".gml":
+            return read_gml(edges, weight, reading.limits)
         if suffix in (".mtx", ".mm"):
             return read_matrix_market(edges, reading.limits)
-        if suffix not in (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES):
+        if suffix not in tables.TABLE_SUFFIXES:
             raise ValueError(
-                f"{edges}: no reader for the suffix {suffix!r}; edges are .csv, .tsv, .txt, .parquet, .graphml or .mtx, so save "
-                f"the file as one of these"
+                f"{edges}: no reader for the suffix {suffix!r}; edges are .csv, .tsv, .txt, .parquet, .jsonl, .graphml, .gexf, .gml "
+                f"or .mtx, and .npz or .h5ad of a whole graph, so save the file as one of these"
             )
     table = open_table(edges, reading, known_names=columns.EDGE_NAMES, what="the edge table")
     found = _of_table(table, source, target, weight)

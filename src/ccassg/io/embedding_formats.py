@@ -167,12 +167,9 @@ def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> No
 
 def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
     """Write an AnnData file without counts, the matrix in ``obsm``."""
-    try:
-        import anndata
-        import h5py
-        import pandas as pd
-    except ImportError:
-        raise ImportError(f"{path}: .h5ad needs AnnData; install it with: pip install 'ccassg[anndata]'") from None
+    import anndata
+    import h5py
+    import pandas as pd
 
     # Beforehand, because HDF5 crashes at the end of a program that found the disk full.
     require_room(path, 4 * z.size + ids.get_total_buffer_size() + 48 * len(ids) + 2**16)

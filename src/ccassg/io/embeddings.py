@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from ccassg import optional
 from ccassg.graph import Array
 from ccassg.graph.checks import check_count
 from ccassg.io.atomic import require_replaceable
@@ -106,6 +107,8 @@ def read_embeddings(path: PathLike, *, limits: Limits = LIMITS) -> tuple[Array, 
 def format_of(path: PathLike) -> tuple[Any, Any]:
     """Return who reads and who writes an embedding file, by its suffix; ValueError if nobody does."""
     suffix = suffix_of(path)
+    if suffix == ".h5ad":
+        optional.require("anndata", f"{path}: .h5ad")
     if suffix not in FORMATS:
         raise ValueError(f"the suffix of {path} names no format for embeddings; use one of {', '.join(FORMATS)}")
     return FORMATS[suffix]

@@ -160,7 +160,7 @@ class _Made:
         idf = np.array(self.idf) if any(self.idf) else None
         names, wanted = self.names, list(self.names if self.like is None else self.like.names or ())
         order = None if names == wanted else _order(self.table, names, wanted)
-        matrix = _assemble(self.blocks)
+        matrix = assemble(self.blocks)
         if order is not None:
             matrix, names, idf = matrix[:, order], wanted, None if idf is None else idf[order]
         return Encoded(matrix, tuple(names), used, None if idf is None else tuple(idf.tolist()), self.described)
@@ -304,7 +304,8 @@ def _scale(blocks: list[Any], width: int) -> Scaling:
     return scaling.as_scaling(means, deviations)
 
 
-def _assemble(blocks: list[Any]) -> Features:
+def assemble(blocks: list[Any]) -> Features:
+    """Return blocks of columns side by side, sparse if they are many and mostly zeros."""
     if mostly_zeros(blocks):
         return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
     return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks])

@@ -10,17 +10,17 @@ from ccassg.graph import FeatureSpace
 from ccassg.graph.checks import check_features
 from ccassg.graph.scaling import as_scaling, means_and_deviations, scale_columns
 from ccassg.io import columns, tables
-from ccassg.io.arrays import MATRIX_SUFFIXES, Matrix, read_matrix, read_vector
+from ccassg.io.arrays import Matrix, is_matrix, read_matrix, read_vector
 from ccassg.io.encode import Encoded, columns_of, encode_columns, first_of
-from ccassg.io.files import READING, Reading, suffix_of
-from ccassg.io.ids import flat, positions, settle, unique_ids
+from ccassg.io.files import READING, Reading
+from ccassg.io.ids import as_ids, flat, positions, settle, unique_ids
+from ccassg.io.listed import read_listed
 from ccassg.io.open_table import open_table
 from ccassg.io.sizes import says_scaled, spread_of_matrix
-from ccassg.io.tables import FrameTable, NodeRows, ParquetTable, Table, shown
+from ccassg.io.tables import FrameTable, Learned, NodeRows, ParquetTable, Table, shown
 
-
-class Learned(str):
-    """The note on what is learned from: what went as expected, of which nobody is warned."""
+# The way out where a table of two or three columns names a node in several rows.
+LISTED = "call the columns node_id,feature_id,value if a row is one feature of a node, else keep one row a node"
 
 
 def read_nodes(
@@ -39,7 +39,8 @@ def read_nodes(
 ) -> NodeRows:
     """Read features, and labels if they stand in the same table; options as in `read_graph`.
 
-    The source is a table with one row per node, or a matrix (``.npy``, SciPy ``.npz``), whose ``ids`` are a file of their own.
+    The source is a table with one row per node, or one per feature of a node (`read_listed`), or a matrix (``.npy``, SciPy
+    ``.npz``, ``.mtx``), whose ``ids`` are a file of their own.
     The ids that the edges name, ``edge_ids``, tell whether a table's first column holds ids. A dense matrix is scaled as
     columns of numbers are, but never unasked if it is mostly zeros or looks like principal components; a sparse one stays.
     """
@@ -49,15 +50,18 @@ def read_nodes(
         raise ValueError(
             "scale=True goes by the new nodes' own numbers; leave it out, the model knows those of training"
         )
-    if isinstance(source, Matrix) or (tables.is_path(source) and suffix_of(source) in MATRIX_SUFFIXES):
+    if is_matrix(source):
         return _of_matrix(source, ids, False if like is not None else scale, reading)
     if ids is not None:
         raise ValueError(
-            f"{source} is a table and has its ids in a column (`id_column`); an ids file goes with .npy and .npz"
+            f"{source} is a table and has its ids in a column (`id_column`); an ids file goes with matrices (.npy, .npz, .mtx)"
         )
     table = open_nodes(source, reading, edge_ids)
     if isinstance(table, ParquetTable):
         table.limits.require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
+    listed = columns.listed_features(table)
+    if listed is not None and feature_columns is None and id_column in (None, listed[0]):
+        return read_listed(table, listed, edge_ids, like)
     names_id, data = choose_ids(table, id_column, edge_ids)
     label = columns.label_column(table, label_column, names_id) if guess_labels or label_column is not None else None
     kept = [
@@ -70,7 +74,8 @@ def read_nodes(
     if chosen or label is not None:
         as_text = [name for name in (names_id, label) if name is not None]
         data = table.read(list(dict.fromkeys([*chosen, *as_text])), as_text=as_text)
-    found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id])
+    way_out = "keep one row" if len(table.names) > 3 else LISTED
+    found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id], way_out=way_out)
     encoded = Encoded()
     if chosen or like is not None:
         named = kept if feature_columns is None else chosen
@@ -152,6 +157,8 @@ def choose_ids(table: Table, name: str | int | None, edge_ids: pa.Array | None) 
         if not first.startswith("column "):
             table.notes.append(f"{table}: took its first column, {first!r}, as ids")
         return first, data
+    if len(table.names) in (2, 3) and _repeats(edge_ids, table, first, data[first]):
+        raise ValueError(f"{table}: column {first!r} names nodes of the edges, some of them in several rows; {LISTED}")
     if pa.types.is_integer(edge_ids.type) and edge_ids[0].as_py() >= 0 and edge_ids[-1].as_py() < data.num_rows:
         table.notes.append(f"{table}: no column of ids, so row i belongs to node i (`id_column` names one)")
         return None, data
@@ -169,6 +176,16 @@ def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedA
         return False
     ends, rows = settle([pa.chunked_array([edge_ids]), ids], [True, table.is_text])
     return bool((positions(flat(ends), flat(rows)) >= 0).any())
+
+
+def _repeats(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds ids of the edges and nothing else, in more rows than there are of these."""
+    try:
+        ids = as_ids(table, name, column)
+    except ValueError:
+        return False
+    ends, rows = settle([pa.chunked_array([edge_ids]), ids], [True, table.is_text])
+    return len(rows) > len(ends) and bool((positions(flat(rows), flat(ends)) >= 0).all())
 
 
 def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> Learned:

@@ -31,6 +31,7 @@ MAGIC = {
     b"%%MatrixMarket": "Matrix Market",
     b"<?xml": "XML",
     b"<graphml": "XML",
+    b"<gexf": "XML",
     b"ARROW1": "Arrow/Feather",
     b"SQLite": "SQLite",
     b"\x80\x04\x95": "pickle",

@@ -11,18 +11,22 @@ import pyarrow as pa
 from ccassg.graph import Array, Dataset, Features, FeatureSpace, Graph, as_graph
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
-from ccassg.io.arrays import MATRIX_SUFFIXES
+from ccassg.io.arrays import MATRIX_SUFFIXES, each_of, is_matrix
 from ccassg.io.edges import read_edges
 from ccassg.io.features import read_nodes
-from ccassg.io.files import Reading, suffix_of
+from ccassg.io.files import LIMITS, Reading, suffix_of
+from ccassg.io.h5ad import read_h5ad_graph
 from ccassg.io.ids import flat, number_ids, positions, settle, to_numpy
 from ccassg.io.labels import encode_labels, read_labels
 from ccassg.io.objects import as_rows
-from ccassg.io.tables import EdgeRows, NodeRows
+from ccassg.io.side_by_side import read_side_by_side
+from ccassg.io.tables import EdgeRows, Learned, NodeRows
+from ccassg.io.whole import read_npz_graph
 
-EDGE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".graphml", ".xml", ".mtx", ".mm")
-NODE_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, *MATRIX_SUFFIXES)
-ID_SUFFIXES = (*tables.TEXT_SUFFIXES, *tables.PARQUET_SUFFIXES, ".npy", ".json")
+WHOLE = {".npz": read_npz_graph, ".h5ad": read_h5ad_graph}  # edges, features and labels in one file
+EDGE_SUFFIXES = (*tables.TABLE_SUFFIXES, ".graphml", ".xml", ".gexf", ".gml", ".mtx", ".mm", *WHOLE)
+NODE_SUFFIXES = (*tables.TABLE_SUFFIXES, *MATRIX_SUFFIXES)
+ID_SUFFIXES = (*tables.TABLE_SUFFIXES, ".npy")
 
 # What a node costs that has no features, from those made for it to its embedding, and one without edges besides, which a
 # file may claim for nothing.
@@ -55,12 +59,13 @@ def read_graph(
     ----------
     edges : path-like, frame, array or graph
         See `ccassg.io.edges.read_edges`. Or a folder with ``edges.*`` and, where they exist, ``nodes.*`` or ``features.*``,
-        ``labels.*`` and ``ids.*``. Or an array of shape (2, n_edges), whose rows are the ids of both ends; or whatever else
+        ``labels.*`` or ``target.*``, and ``ids.*``. Or a file with all of a graph (``.npz``, ``.h5ad``). Or an array of shape (2, n_edges), whose rows are the ids of both ends; or whatever else
         `as_graph` takes, with its own node attributes (NetworkX), ``x`` and ``y`` (PyG), ``X`` and ``obs`` (AnnData).
-    features : path-like, frame or matrix
-        A node table or a matrix; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
+    features : path-like, frame or matrix, or a list of these
+        A node table, a list of the features of each node, or a matrix; several stand side by side, their rows matched by ids; see `ccassg.io.features.read_nodes`. Nodes come in the order of its rows. Without it,
         features are made from the edges (`structural_features`) and nodes come in increasing order of their ids. Text
-        in a table becomes tf-idf of its words; ids, dates and constants are left out, as a note says. Of NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
+        in a table becomes tf-idf of its words; ids, dates and constants are left out, as a note says. Of
+        NetworkX and AnnData also the name of an attribute, or of an entry of ``obsm`` or ``layers``.
     labels : path-like, frame or sequence
         Labels, if they are not a column of the node table; a sequence is in the order of the nodes.
     ids : path-like
@@ -112,8 +117,12 @@ def read_graph(
     """
     space = FeatureSpace.like(like)
     space = space if space is None or space.names is not None else None
+    aside: list[str] = []
     if tables.is_path(edges) and Path(edges).is_dir():
-        edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids)
+        edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids, aside)
+    file = edges if tables.is_path(edges) else None
+    if tables.is_path(edges) and suffix_of(edges) in WHOLE:
+        edges, features, labels, ids = _of_whole(Path(edges), features, labels, ids, label_column)
     edges, features, labels, ids = as_rows(edges, features, labels, ids, label_column=label_column)
     if header is not None and not isinstance(header, bool):
         raise ValueError(f"header must be True, False or None, got {tables.shown(header)}")
@@ -129,11 +138,12 @@ def read_graph(
     # The ids that edges name, and the edges as positions among them, shape (2, n_edges).
     edge_ids, codes = number_ids(settle([found.source, found.target], [found.from_text] * 2))
     codes = codes.reshape(2, -1)
-    notes = list(found.notes)
+    notes = aside + found.notes
     nodes = None
     own = features if features is not None else found.nodes
     if own is not None:
-        nodes = read_nodes(
+        read: Any = read_side_by_side if isinstance(own, list) else read_nodes
+        nodes = read(
             own,
             ids=ids,
             edge_ids=edge_ids,
@@ -155,10 +165,10 @@ def read_graph(
     notes += graph.notes
     feature_names = None if nodes is None else nodes.feature_names
     if graph.features is None:
-        if tables.is_path(edges):
+        if file is not None:
             n_bytes = NODE_BYTES * graph.n_nodes + LONE_BYTES * graph.n_isolated
             way_out = "leave nodes without edges out or give features"
-            reading.limits.require_budget(edges, n_bytes, "features are made from its edges", way_out)
+            reading.limits.require_budget(file, n_bytes, "features are made from its edges", way_out)
         graph = graph.with_features(structural_features(graph, n_components=n_components))
         feature_names = structural_names(graph.n_features)
         notes.append(
@@ -184,22 +194,49 @@ def read_graph(
     return Dataset(graph, y, class_names, feature_names, scaling, tuple(dict.fromkeys(notes)), idf=idf)
 
 
-def _of_folder(folder: Path, features: Any, labels: Any, ids: Any) -> tuple[Path, Any, Any, Any]:
-    """Find the files of a folder by their names; what the user named goes first."""
-    edges = _only(folder, ("edges", "edge_list", "graph"), EDGE_SUFFIXES)
+def _of_folder(folder: Path, features: Any, labels: Any, ids: Any, notes: list[str]) -> tuple[Path, Any, Any, Any]:
+    """Find the files of a folder by their names; what the user named goes first, and a note tells what is not read."""
+    edges = _only(folder, ("edges", "edge_list", "edgelist", "graph"), EDGE_SUFFIXES)
     if edges is None:
         raise ValueError(f"{folder} holds no edges.* (such as edges.csv or edges.parquet); name the edge file itself")
     features = features if features is not None else _only(folder, ("nodes", "features"), NODE_SUFFIXES)
-    labels = labels if labels is not None else _only(folder, ("labels",), ID_SUFFIXES)
-    if ids is None and features is not None and tables.is_path(features) and suffix_of(features) in MATRIX_SUFFIXES:
+    labels = labels if labels is not None else _only(folder, ("labels", "target", "targets"), ID_SUFFIXES)
+    if ids is None and any(map(is_matrix, each_of(features))):
         ids = _only(folder, ("ids",), ID_SUFFIXES)
+    read = {Path(path).absolute() for path in (edges, *each_of(features), labels, ids) if tables.is_path(path)}
+    left = [path.name for path in sorted(folder.iterdir()) if path.absolute() not in read and path.name[0] != "."]
+    if left:
+        names = ", ".join(sorted(path.name for path in read if path.parent == folder.absolute()))
+        notes.append(f"{folder}: read {names}, and not {tables.listed(left)} (`features` and `labels` name others)")
     return edges, features, labels, ids
 
 
+def _of_whole(path: Path, features: Any, labels: Any, ids: Any, label_column: Any) -> tuple[EdgeRows, Any, Any, Any]:
+    """Read a file that holds all of a graph; features and labels that the user gave go first."""
+    is_inside = tables.is_path(features) and suffix_of(features) == "" and not Path(features).exists()
+    own = features is None or is_inside
+    whole = WHOLE[suffix_of(path)](
+        path, str(features) if is_inside else None, label_column if own and labels is None else None, LIMITS
+    )
+    if own and whole.features is not None:
+        width = whole.features.values.shape[1]
+        whole.edges.notes.append(Learned(f"{path}: learns from {tables.counted(width, 'feature', 'features')}"))
+        features = whole.features
+    is_bare = label_column is None and all(map(is_matrix, each_of(features)))  # a table may have labels of its own
+    if labels is None and whole.labels is not None and (own or is_bare):
+        whole.edges.notes.append(f"{path}: labels in {whole.labels.column_names[1]!r}")
+        labels = whole.labels
+    if ids is None and any(map(is_matrix, each_of(features))):
+        ids = pa.table({"id": whole.edges.node_ids})
+    return whole.edges, features, labels, ids
+
+
 def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path | None:
+    """Return the file of the first of these names, whole or after an underscore (``musae_chameleon_edges.csv``)."""
+    known = {path: path.name.lower().split(".")[0] for path in folder.iterdir() if suffix_of(path) in suffixes}
     for stem in stems:
-        fitting = sorted(
-            path for path in folder.iterdir() if path.name.lower().split(".")[0] == stem and suffix_of(path) in suffixes
+        fitting = sorted(path for path in known if known[path] == stem) or sorted(
+            path for path in known if known[path].endswith(f"_{stem}")
         )
         if len(fitting) > 1:
             raise ValueError(

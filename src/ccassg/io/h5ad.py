@@ -1,4 +1,4 @@
-"""Read embeddings in AnnData files: what lies in the file itself, of sizes that the file can have.
+"""Read AnnData files, embeddings or whole graphs: what lies in the file itself, of sizes that the file can have.
 
 HDF5 follows links into other files, makes room for what was never stored, inflates a piece without looking how far, and walks
 damaged heaps for ever; so all of that is looked at first.
@@ -14,12 +14,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
 
+from ccassg import optional
 from ccassg.graph import Array
-from ccassg.io.files import Limits, open_regular, require_kind
+from ccassg.io.arrays import Matrix, sparse_of
+from ccassg.io.columns import LABEL
+from ccassg.io.files import Limits, check_file, one_sentence, open_regular, require_kind
 from ccassg.io.ids import to_numpy
+from ccassg.io.tables import listed, shown
+from ccassg.io.whole import Whole, edges_of
 
 OBSM_KEY = "X_ccassg"
+VLEN_BYTES = 16  # where a string of any length stands: its length and place
 PIECE_BYTES = 4096  # what HDF5 keeps in mind of a piece of a dataset while it reads, whether the piece is stored or not
 # How a heap of strings begins, and how long its own head and those of its strings are.
 HEAP, HEAD_BYTES = b"GCOL\x01", 16
@@ -42,6 +50,97 @@ def read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
         integers = kind is not None and kind.shape == () and kind[()] in (b"int", "int")
         ids = pa.chunked_array(_names(path, limits, names), pa.large_string()).combine_chunks()
         return np.asarray(z[()]).astype(np.float32), to_numpy(ids.cast(pa.int64()) if integers else ids)
+
+
+def read_h5ad_graph(path: Path, features: str | None, label_column: str | None, limits: Limits) -> Whole:
+    """Read the neighbours in ``obsp["connectivities"]``, features in ``X`` and labels in a column of ``obs``.
+
+    ``features`` names an entry of ``obsm`` or ``layers`` instead; a column of labels is guessed by its name.
+    """
+    optional.require("h5py", f"{path}: .h5ad")
+    import h5py
+
+    path = check_file(path)
+    require_kind(path, "HDF5 (.h5ad, .h5)")
+    _require_heaps(path)
+    with one_sentence(path), h5py.File(path, "r") as file:
+        places = [("X",)] if features is None else [("obsm", features), ("layers", features)]
+        edges = _parts(path, limits, file, "obsp", "connectivities")
+        x = next((parts for place in places if (parts := _parts(path, limits, file, *place)) is not None), None)
+        if edges is None:
+            raise ValueError(f"{path} has no obsp['connectivities']; run scanpy.pp.neighbors(adata) and write it again")
+        if features is not None and x is None:
+            raise ValueError(f"{path} has no {shown(features)} in obsm or layers; leave it out to use X")
+        n_bytes = sum(part.size * part.dtype.itemsize for parts in (edges, x or {}) for part in parts.values())
+        limits.require_budget(path, n_bytes, "decoded", "write it without compression")
+        ids, there = _column(path, limits, file, "obs", _index(path, file, "obs")), list(_item(path, file, "obs"))
+        label = label_column or next((name for name in there if name.lower() in LABEL), None)
+        if label is not None and label not in there:
+            raise ValueError(f"{path}: obs has no column {shown(label)}; it has {listed(there)}")
+        labels = None if label is None else pa.table({"id": ids, label: _column(path, limits, file, "obs", label)})
+        coo = sp.coo_array(_together(path, limits, edges))
+        matrix, names = None if x is None else _together(path, limits, x), None
+        if matrix is not None and features is None and _item(path, file, "var") is not None:
+            genes = _column(path, limits, file, "var", _index(path, file, "var"))
+            is_named = pc.count_distinct(genes).as_py() == len(genes) == matrix.shape[1]
+            names = tuple(map(str, genes.to_pylist())) if is_named else None
+        if coo.shape != (len(ids), len(ids)):
+            raise ValueError(f"{path}: obsp['connectivities'] is {coo.shape}, but there are {len(ids):,} names in obs")
+        rows = edges_of(str(path), ids, (coo.row, coo.col), coo.data, limits)
+        return Whole(rows, None if matrix is None else Matrix(matrix, names), labels)
+
+
+def _parts(path: Path, limits: Limits, file: Any, *names: str) -> dict[str, Any] | None:
+    """Return the pieces of a matrix, dense or sparse, none of them read; None if there is none."""
+    item = _item(path, file, *names)
+    if item is None:
+        return None
+    kind = str(item.attrs.get("encoding-type", "array"))
+    parts = ("",) if kind == "array" else ("data", "indices", "indptr")
+    found = {part: _dataset(path, limits, file, *names, *part.split()) for part in parts}
+    are_numbers = all(data is not None and data.dtype.kind in "biuf" for data in found.values())
+    if kind not in ("array", "csr_matrix", "csc_matrix") or not are_numbers:
+        raise ValueError(f"{path}: {'/'.join(names)} is no matrix of numbers, dense or sparse; write it as one")
+    return found if kind == "array" else found | {"format": np.array(kind[:3]), "shape": np.array(item.attrs["shape"])}
+
+
+def _together(path: Path, limits: Limits, parts: dict[str, Any]) -> Any:
+    """Read the pieces of a matrix."""
+    arrays = {part: np.asarray(data[()]) for part, data in parts.items()}
+    if "" not in arrays:
+        return sparse_of(path, arrays, limits)
+    limits.require_room(path, max(arrays[""].shape), f"claims the shape {arrays[''].shape}")
+    return arrays[""]
+
+
+def _index(path: Path, file: Any, frame: str) -> str:
+    """Return the name of the column of a frame that holds its names."""
+    item = _item(path, file, frame)
+    return "_index" if item is None else str(item.attrs.get("_index", "_index"))
+
+
+def _column(path: Path, limits: Limits, file: Any, *names: str) -> pa.Array:
+    """Read a column of a frame: numbers, strings, or categories."""
+    item = _item(path, file, *names)
+    if hasattr(item, "keys"):
+        codes, values = (_item(path, file, *names, part) for part in ("codes", "categories"))
+        if codes is None or values is None or hasattr(values, "keys"):
+            raise ValueError(f"{path}: {'/'.join(names)} is of a kind that cannot be read; write it as strings")
+        values = _column(path, limits, file, *names, "categories")
+        codes = np.asarray(_dataset(path, limits, file, *names, "codes")[()]).astype(np.int64)
+        lengths = (
+            pc.binary_length(values).to_numpy(zero_copy_only=False)
+            if not pa.types.is_primitive(values.type)
+            else np.zeros(len(values))
+        )
+        limits.require_budget(path, float(lengths[codes[codes >= 0]].sum()), "read", "write it with shorter categories")
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
+    data = _dataset(path, limits, file, *names)
+    if data is None or data.ndim != 1:
+        raise ValueError(f"{path} has no column {'/'.join(names)}; is it an .h5ad?")
+    if data.dtype.kind in "biuf":
+        return pa.array(data[()])
+    return pa.chunked_array(_names(path, limits, data), pa.large_string()).combine_chunks()
 
 
 def _dataset(path: Path, limits: Limits, file: Any, *names: str) -> Any:
@@ -77,7 +176,8 @@ def _require_inflatable(path: Path, name: str, data: Any) -> None:
         return
     pieces: list[tuple[int, ...]] = []
     data.id.chunk_iter(lambda piece: pieces.append(piece.chunk_offset))
-    n_bytes = math.prod(data.chunks) * data.id.get_type().get_size()
+    width = VLEN_BYTES if data.dtype.kind == "O" else data.id.get_type().get_size()
+    n_bytes = math.prod(data.chunks) * width
     for piece in pieces:
         as_is, content = data.id.read_direct_chunk(piece)
         if not as_is and len(zlib.decompressobj().decompress(content, n_bytes + 1)) > n_bytes:

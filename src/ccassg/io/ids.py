@@ -42,17 +42,17 @@ def as_ids(table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: boo
     raise ValueError(f"{table}, column {name!r}: {kind} cannot be an id; ids are integers or strings")
 
 
-def unique_ids(table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False) -> pa.ChunkedArray:
-    """Return a column as ids, all different; ValueError with the place of the first repeated one."""
+def unique_ids(
+    table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False, way_out: str = "keep one row"
+) -> pa.ChunkedArray:
+    """Return a column as ids, all different; ValueError with the place of the first repeated one, and the ``way_out``."""
     found = as_ids(table, name, column, line_breaks=line_breaks)
     settled = flat(settle([found], [table.is_text])[0])
     if pc.count_distinct(settled).as_py() < len(settled):
         _, first = np.unique(settled.dictionary_encode().indices.to_numpy(), return_index=True)
         again = np.ones(len(settled), bool)
         again[first] = False
-        table.refuse_where(
-            name, again, lambda row: f"the id {shown(settled[row].as_py())} was there before; keep one row"
-        )
+        table.refuse_where(name, again, lambda row: f"the id {shown(settled[row].as_py())} was there before; {way_out}")
     return found
 
 

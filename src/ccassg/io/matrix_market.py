@@ -1,4 +1,4 @@
-"""Read Matrix Market: an adjacency matrix as a text file, its header checked against what the file can hold.
+"""Read Matrix Market: an adjacency or features as a text file, its header checked against what the file can hold.
 
 Entries are parsed as a table: SciPy's own reader crashes the process on some damaged files.
 """
@@ -8,11 +8,21 @@ from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
 from ccassg.graph import Array
 from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind
 from ccassg.io.tables import EdgeRows
 from ccassg.io.whitespace import parse_blanks, squeezed_pieces
+
+
+class _Header(NamedTuple):
+    n_rows: int
+    n_cols: int
+    n_entries: int
+    symmetric: bool
+    pattern: bool
+    line: int  # where the sizes stand
 
 
 def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
@@ -22,35 +32,51 @@ def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
     in a ``.npy`` or ``.npz`` match row by row.
     """
     file = check_file(path)
-    require_kind(file, "Matrix Market")
     with one_sentence(file):
-        with open_bytes(file, limits) as stream:
-            header = _read_header(file, stream, limits)
-            rows, cols, weights = _read_entries(file, stream, header, limits)
-        if header.symmetric:  # stored once; off the diagonal each entry stands for two
-            off = rows != cols
-            rows, cols = np.concatenate([rows, cols[off]]), np.concatenate([cols, rows[off]])
-            weights = None if weights is None else np.concatenate([weights, weights[off]])
+        header, rows, cols, weights = _read(file, limits)
+        if header.n_rows != header.n_cols:
+            raise ValueError(
+                f"{file}, line {header.line}: an adjacency is square, this matrix is {header.n_rows} x {header.n_cols}"
+            )
+        if weights is not None and len(
+            bad := np.flatnonzero(~((weights >= 0) & (weights <= np.finfo(np.float32).max)))
+        ):
+            raise ValueError(
+                f"{file}, entry {int(bad[0]) + 1}: {weights[bad[0]]:g} cannot be a weight; weights are from 0 to 3e38, so shift, "
+                f"rescale or drop such entries"
+            )
         return EdgeRows(
             name=str(file),
             source=pa.chunked_array([pa.array(rows)]),
             target=pa.chunked_array([pa.array(cols)]),
             weights=weights,
             directed=not header.symmetric,
-            node_ids=pa.chunked_array([pa.array(np.arange(header.n_nodes))]),
+            node_ids=pa.chunked_array([pa.array(np.arange(header.n_rows))]),
         )
 
 
-class _Header(NamedTuple):
-    n_nodes: int
-    n_entries: int
-    symmetric: bool
-    pattern: bool
-    line: int  # where the sizes stand
+def read_mtx_features(file: Path, limits: Limits) -> sp.csr_array:
+    """Read a sparse matrix of features, a row for each node."""
+    header, rows, cols, values = _read(file, limits)
+    values = np.ones(len(rows), np.float32) if values is None else values
+    return sp.csr_array(sp.coo_array((values, (rows, cols)), shape=(header.n_rows, header.n_cols)))
+
+
+def _read(file: Path, limits: Limits) -> tuple[_Header, Array, Array, Array | None]:
+    """Read the header, and rows, columns and values of all entries, those that symmetry stands for too."""
+    require_kind(file, "Matrix Market")
+    with open_bytes(file, limits) as stream:
+        header = _read_header(file, stream, limits)
+        rows, cols, values = _read_entries(file, stream, header, limits)
+    if header.symmetric:  # stored once; off the diagonal each entry stands for two
+        off = rows != cols
+        rows, cols = np.concatenate([rows, cols[off]]), np.concatenate([cols, rows[off]])
+        values = None if values is None else np.concatenate([values, values[off]])
+    return header, rows, cols, values
 
 
 def _read_header(name: Path, content: IO[bytes], limits: Limits) -> _Header:
-    """Read the head of the file; refuse what is no adjacency or promises too much."""
+    """Read the head of the file; refuse what is of another kind or promises too much."""
     words = content.readline(limits.line).decode("ascii", "replace").lower().split()
     if len(words) != 5 or words[1] != "matrix" or words[2] != "coordinate":
         raise ValueError(
@@ -59,7 +85,7 @@ def _read_header(name: Path, content: IO[bytes], limits: Limits) -> _Header:
         )
     if words[3] not in ("real", "integer", "pattern") or words[4] not in ("general", "symmetric"):
         raise ValueError(
-            f"{name}, line 1: {words[3]} {words[4]} matrices are no adjacency; use real general, for example"
+            f"{name}, line 1: {words[3]} {words[4]} matrices cannot be read; use real general, for example"
         )
     rows = ((line, row.strip()) for line, row in enumerate(iter(lambda: content.readline(limits.line), b""), 2))
     line, row = next(((line, row) for line, row in rows if row and not row.startswith(b"%")), (0, b""))
@@ -69,19 +95,19 @@ def _read_header(name: Path, content: IO[bytes], limits: Limits) -> _Header:
         n_rows, n_cols, n_entries = (int(word) for word in row.split())
     except ValueError:
         raise ValueError(f"{name}, line {line}: expected rows, columns and entries, got {row[:60]!r}") from None
-    if n_rows != n_cols or n_rows < 1:
-        raise ValueError(f"{name}, line {line}: an adjacency is square, this matrix is {n_rows} x {n_cols}")
-    limits.require_room(name, n_rows, f"claims {n_rows:,} nodes in line {line}")
+    if min(n_rows, n_cols) < 1 or (words[4] == "symmetric" and n_rows != n_cols):
+        raise ValueError(f"{name}, line {line}: {n_rows} x {n_cols} is no size of a {words[4]} matrix; mend it")
+    limits.require_room(name, max(n_rows, n_cols), f"claims {n_rows:,} rows and {n_cols:,} columns in line {line}")
     # The shortest entry, "1 1" and a line end, takes four bytes.
     if n_entries < 0 or 4 * n_entries > limits.budget(name):
         raise ValueError(f"{name}, line {line}: promises {n_entries:,} entries, more than the file can hold")
     if n_entries == 0:
         raise ValueError(f"{name} has no entries; check how it was written")
-    return _Header(n_rows, n_entries, words[4] == "symmetric", words[3] == "pattern", line)
+    return _Header(n_rows, n_cols, n_entries, words[4] == "symmetric", words[3] == "pattern", line)
 
 
 def _read_entries(name: Path, content: IO[bytes], header: _Header, limits: Limits) -> tuple[Array, Array, Array | None]:
-    """Read rows and columns, from 0, and weights."""
+    """Read rows and columns, from 0, and values."""
     types = {"row": pa.int64(), "column": pa.int64()} | ({} if header.pattern else {"value": pa.float64()})
     try:
         pieces = [parse_blanks(piece, types) for piece in squeezed_pieces(name, content, len(types), limits)]
@@ -94,20 +120,11 @@ def _read_entries(name: Path, content: IO[bytes], header: _Header, limits: Limit
     if any(column.null_count for column in table.columns):
         raise ValueError(f"{name} has an entry without a number; write it again")
     rows, cols = table["row"].to_numpy() - 1, table["column"].to_numpy() - 1
-    outside = np.flatnonzero((rows < 0) | (rows >= header.n_nodes) | (cols < 0) | (cols >= header.n_nodes))
+    outside = np.flatnonzero((rows < 0) | (rows >= header.n_rows) | (cols < 0) | (cols >= header.n_cols))
     if len(outside):
         at = int(outside[0])
         raise ValueError(
-            f"{name}, entry {at + 1}: row {rows[at] + 1}, column {cols[at] + 1} is outside 1 .. {header.n_nodes}; mend the entry "
-            f"or the sizes in line {header.line}"
+            f"{name}, entry {at + 1}: row {rows[at] + 1}, column {cols[at] + 1} is outside {header.n_rows} x {header.n_cols}; mend "
+            f"the entry or the sizes in line {header.line}"
         )
-    if header.pattern:
-        return rows, cols, None
-    weights = table["value"].to_numpy()
-    bad = np.flatnonzero(~((weights >= 0) & (weights <= np.finfo(np.float32).max)))
-    if len(bad):
-        raise ValueError(
-            f"{name}, entry {int(bad[0]) + 1}: {weights[bad[0]]:g} cannot be a weight; weights are from 0 to 3e38, so shift, "
-            f"rescale or drop such entries"
-        )
-    return rows, cols, weights
+    return rows, cols, None if header.pattern else table["value"].to_numpy()

@@ -12,9 +12,10 @@ from ccassg.graph import Dataset, as_graph
 from ccassg.graph.checks import Array, shown, without_torch
 from ccassg.graph.kinds import is_graph
 from ccassg.io import columns, tables
-from ccassg.io.arrays import MATRIX_SUFFIXES, Matrix
+from ccassg.io.arrays import Matrix, each_of, is_matrix
 from ccassg.io.files import one_sentence, suffix_of
 from ccassg.io.ids import id_array
+from ccassg.io.json_rows import column_of
 from ccassg.io.open_table import open_table
 from ccassg.io.tables import EdgeRows, FrameTable
 
@@ -41,8 +42,10 @@ def as_rows(
     What an object knows of its nodes stands in for features and labels that are not given: attributes (NetworkX), ``x`` and
     ``y`` (PyG), ``X`` and ``obs`` (AnnData).
     """
-    features, labels = _of_array(features), _of_vector(labels)
-    if tables.is_path(edges) or tables.is_frame(edges):
+    several = [_of_array(each) for each in each_of(features)]
+    features = several[0] if len(several) == 1 else several
+    labels = _of_vector(labels)
+    if tables.is_path(edges) or tables.is_frame(edges) or isinstance(edges, EdgeRows):
         return edges, features, labels, ids
     if isinstance(edges, Dataset):
         raise ValueError(
@@ -65,7 +68,7 @@ def as_rows(
     elif graph.features is not None and (features is None or of_object):
         of_genes = features is None and hasattr(edges, "obsp") and edges.var_names.is_unique
         features = Matrix(graph.features, tuple(map(str, edges.var_names)) if of_genes else None)
-    if isinstance(features, Matrix) or (tables.is_path(features) and suffix_of(features) in MATRIX_SUFFIXES):
+    if any(map(is_matrix, each_of(features))):
         ids = pa.table({"id": node_ids}) if ids is None else ids
     if labels is None:
         labels = _labels(edges, node_ids, label_column, notes)
@@ -125,7 +128,7 @@ def _attributes(graph: Any, node_ids: pa.Array, notes: list[str]) -> FrameTable 
     found: dict[str, Any] = {"id": node_ids}
     left_out = []
     for name in dict.fromkeys(name for held in rows for name in held):
-        column = _column([held.get(name) for held in rows])
+        column = column_of([held.get(name) for held in rows])
         if str(name) in found or column is None:
             left_out.append(str(name))
         else:
@@ -135,18 +138,6 @@ def _attributes(graph: Any, node_ids: pa.Array, notes: list[str]) -> FrameTable 
             f"left out the node attributes {tables.listed(left_out)}: no numbers, text or lists of numbers, or an id again"
         )
     return FrameTable(pa.table(found), "the node attributes") if len(found) > 1 else None
-
-
-def _column(values: list[Any]) -> pa.Array | None:
-    """Return values of Python as a column, mixtures of numbers and text as text; None for what is no feature."""
-    values = [value.tolist() if hasattr(value, "tolist") else value for value in values]
-    try:
-        column = pa.array(values)
-    except (pa.ArrowException, OverflowError):
-        if any(not isinstance(value, (str, int, float, type(None))) for value in values):
-            return None
-        return pa.array([None if value is None else str(value) for value in values])
-    return None if pa.types.is_struct(column.type) or pa.types.is_null(column.type) else column
 
 
 def _labels(data: Any, node_ids: pa.Array, name: str | None, notes: list[str]) -> pa.Table | None:

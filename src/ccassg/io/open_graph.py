@@ -7,11 +7,11 @@ from typing import Any
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
 from ccassg.io import tables
-from ccassg.io.features import Learned
 from ccassg.io.graphs import read_graph
 from ccassg.io.manifest import is_store
 from ccassg.io.objects import holds_graph
 from ccassg.io.store import open_store
+from ccassg.io.tables import Learned
 
 
 def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Dataset:

@@ -6,14 +6,15 @@ from typing import Any
 import pyarrow as pa
 
 from ccassg.io.files import READING, Reading, check_file, one_sentence, suffix_of
-from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table, is_frame
+from ccassg.io.json_rows import open_json
+from ccassg.io.tables import JSON_SUFFIXES, PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table, is_frame
 from ccassg.io.text import TextTable
 
 
 def open_table(
     source: Any, reading: Reading = READING, *, known_names: Collection[str] = (), what: str = "the table"
 ) -> Table:
-    """Open a file by its suffix (CSV, TSV, whitespace text, gzipped or not, Parquet), or take a frame or pyarrow table.
+    """Open a file by its suffix (CSV, TSV, whitespace text, JSON, gzipped or not, Parquet), or take a frame or pyarrow table.
 
     A first line with one of the (lower-case) ``known_names`` is a header, if nothing is told of one; messages call a
     frame ``what``.
@@ -27,10 +28,12 @@ def open_table(
     suffix = suffix_of(path)
     if suffix in PARQUET_SUFFIXES:
         return ParquetTable(path, reading.limits)
+    if suffix in JSON_SUFFIXES:
+        return open_json(path, reading.limits)
     if suffix not in TEXT_SUFFIXES:
         raise ValueError(
-            f"{path}: no reader for the suffix {suffix!r}; tables are {', '.join(TEXT_SUFFIXES[:4])} (or these with .gz) "
-            f"and {', '.join(PARQUET_SUFFIXES)}, so save the file as one of these"
+            f"{path}: no reader for the suffix {suffix!r}; tables are {', '.join((*TEXT_SUFFIXES[:4], *JSON_SUFFIXES))} (or "
+            f"these with .gz) and {', '.join(PARQUET_SUFFIXES)}, so save the file as one of these"
         )
     return TextTable(path, reading, known_names)
 

@@ -20,6 +20,8 @@ from ccassg.io.parquet import read_batches
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".el", ".ids", "")
 PARQUET_SUFFIXES = (".parquet", ".pq")
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *JSON_SUFFIXES)
 
 
 class Table(ABC):
@@ -104,6 +106,10 @@ class FrameTable(Table):
     def place(self, row: int, column: str | None = None) -> str:
         """Return the number of the row, from 0 as ``iloc`` counts."""
         return f"row {row} (counted from 0)"
+
+
+class Learned(str):
+    """The note on what is learned from: what went as expected, of which nobody is warned."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ccassg import optional
 from ccassg.io.atomic import atomic_path, require_replaceable
 
 # Okabe and Ito's colours without yellow, which vanishes on paper; the order keeps neighbours far apart in grey, too.
@@ -33,6 +34,7 @@ def figure(
     Titles, legends and lines take their looks when they are made, hence the block; outside it nothing has changed. The
     figure, ``width`` x ``height`` inches, is not registered with pyplot: nothing to close, no window.
     """
+    optional.require("matplotlib", "a figure")
     from cycler import cycler
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -13,7 +13,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ccassg import memory, parameters
+from ccassg import memory, optional, parameters
 from ccassg.graph import Array, Graph
 from ccassg.graph.checks import check_callable, check_nodes
 from ccassg.model_file import Kind
@@ -50,6 +50,7 @@ class Baseline(System):
 
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         parameters.check(self.get_params(deep=False))
+        optional.require(self.package, type(self).__name__)
         self.module_: Any = with_weights(self._module, tensors)
 
 

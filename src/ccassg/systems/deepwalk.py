@@ -21,6 +21,7 @@ class DeepWalk(Embedder):
     It embeds only the graph it was fitted on. A node without edges is on no walk: its embedding is 0.
     """
 
+    package: ClassVar[str | None] = "gensim"
     needs_edges: ClassVar[bool] = True
 
     embedding_dim: Annotated[int, "Width of the embedding."] = 128

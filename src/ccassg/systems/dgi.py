@@ -19,6 +19,7 @@ from ccassg.systems.encoder import GraphEncoder, inputs
 class DGI(NetworkEmbedder):
     """PyG's ``DeepGraphInfomax`` on one graph convolution with PReLU."""
 
+    package: ClassVar[str | None] = "torch_geometric"
     target: ClassVar[str] = "N-G"
     mi_estimator: ClassVar[bool] = True
     negatives: ClassVar[bool] = True

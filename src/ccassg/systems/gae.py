@@ -16,6 +16,7 @@ from ccassg.systems.encoder import GraphEncoder, inputs
 class GAE(NetworkEmbedder):
     """PyG's ``GAE`` on two graph convolutions."""
 
+    package: ClassVar[str | None] = "torch_geometric"
     negatives: ClassVar[bool] = True
     needs_edges: ClassVar[bool] = True
 

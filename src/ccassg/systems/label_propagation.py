@@ -20,6 +20,7 @@ class LabelPropagation(Classifier):
     It predicts only the nodes it was fitted on. A node that no label reaches gets the most frequent class.
     """
 
+    package: ClassVar[str | None] = "torch_geometric"
     needs_edges: ClassVar[bool] = True
 
     n_hops: Annotated[int, "Number of propagations."] = 50

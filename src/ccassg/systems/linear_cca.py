@@ -22,6 +22,7 @@ class LinearCCA(Embedder):
     A node's embedding is the mean of the two projections of its unmasked features.
     """
 
+    package: ClassVar[str | None] = "cca_zoo"
     target: ClassVar[str] = "F-F"
     space: ClassVar[str] = "O(D^2)"
 

@@ -1,7 +1,7 @@
 """The supervised networks of the paper: MLP, GCN, GAT and ChebNet, each two layers, those of PyG where it has them."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import scipy.sparse as sp
 import torch
@@ -27,6 +27,8 @@ class GCN(NetworkClassifier):
     Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks, ICLR 2017.
     """
 
+    package: ClassVar[str | None] = "torch_geometric"
+
     def _module(self) -> nn.Module:
         from torch_geometric.nn import GCNConv
 
@@ -43,6 +45,8 @@ class GCN(NetworkClassifier):
 @dataclass(kw_only=True, eq=False, repr=False)
 class GAT(NetworkClassifier):
     """Two of PyG's ``GATConv`` with an ELU between (Veličković et al., Graph Attention Networks, ICLR 2018)."""
+
+    package: ClassVar[str | None] = "torch_geometric"
 
     hidden_dim: Annotated[int, "Width per head."] = 8
     n_heads: Annotated[int, "Attention heads of the hidden layer; they are joined."] = 8
@@ -74,6 +78,8 @@ class ChebNet(NetworkClassifier):
     Defferrard, Bresson, Vandergheynst, Convolutional Neural Networks on Graphs with Fast Localized Spectral Filtering,
     NeurIPS 2016.
     """
+
+    package: ClassVar[str | None] = "torch_geometric"
 
     n_terms: Annotated[int, "Chebyshev polynomials per filter: the order plus one."] = 3
 

@@ -43,6 +43,11 @@ def as_rows(
     ``y`` (PyG), ``X`` and ``obs`` (AnnData).
     """
     several = [_of_array(each) for each in each_of(features)]
+    for each in several:
+        if not (each is None or tables.is_path(each) or tables.is_frame(each) or isinstance(each, Matrix)):
+            raise ValueError(f"features must be files, frames or matrices, got {tables.shown(each)}")
+    if not several:
+        raise ValueError("features is an empty list; leave it out, or give files, frames or matrices")
     features = several[0] if len(several) == 1 else several
     labels = _of_vector(labels)
     if tables.is_path(edges) or tables.is_frame(edges) or isinstance(edges, EdgeRows):

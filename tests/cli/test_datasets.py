@@ -22,7 +22,7 @@ def test_list_is_plain_when_piped():
     assert result.exit_code == 0
     assert lines[0].split() == ["name", "nodes", "edges", "features", "classes", "size", "licence", "where"]
     assert [line.split()[0] for line in lines[1:]] == list(DATASETS)
-    assert lines[1].split() == ["cora", "2,708", "10,556", "1,433", "7", "0.5", "MB", "Apache-2.0", "embedded"]
+    assert lines[1].split() == ["cora", "2,708", "5,278", "1,433", "7", "0.5", "MB", "Apache-2.0", "embedded"]
     assert lines[7].endswith("not fetched")
     assert result.output.isascii()
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -303,24 +302,32 @@ def test_python_and_the_program_treat_new_files_alike(program, uneven, tmp_path,
             model.transform(other)
 
 
-def test_features_made_from_another_graph_are_told_of(program, files, tmp_path):
+def test_features_made_from_another_graph_are_refused(program, files, tmp_path):
     assert program("fit", files / "edges.csv", "-o", tmp_path / "m", *QUICK)[0] == 0
     model = CCASSG.load(tmp_path / "m")
     (tmp_path / "again.csv").write_text((files / "edges.csv").read_text())
     (tmp_path / "other.csv").write_text((files / "edges.csv").read_text() + "n0,n59\nn0,n58\nn0,n57\n")
-    for name, is_other in (("again.csv", False), ("other.csv", True)):
-        code, out, err = program("embed", tmp_path / "m", tmp_path / name, "-o", tmp_path / "z.npy")
-        assert code == 0, err
-        sentence = (
-            "this model was trained on features made from another graph's edges; its eigenvectors do not carry over"
-        )
-        assert (f"note: {sentence}" in out) is is_other
-        assert "Warning" not in err
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            z = model.transform(read_graph(tmp_path / name))
-        assert (z == read_embeddings(tmp_path / "z.npy")[0]).all()
-        assert [str(warning.message) for warning in caught] == [sentence] * is_other
+    assert program("embed", tmp_path / "m", tmp_path / "again.csv", "-o", tmp_path / "z.npy")[0] == 0
+    assert (model.transform(read_graph(tmp_path / "again.csv")) == read_embeddings(tmp_path / "z.npy")[0]).all()
+    code, _, err = program("embed", tmp_path / "m", tmp_path / "other.csv", "-o", tmp_path / "other.npy")
+    assert (code, (tmp_path / "other.npy").exists()) == (2, False)
+    sentence = "was trained on features made from another graph's edges, whose eigenvectors do not carry over"
+    assert sentence in " ".join(err.split())
+    with pytest.raises(ValueError, match=sentence):
+        model.transform(read_graph(tmp_path / "other.csv"))
+
+
+def test_a_finished_run_is_replaced_with_a_word(program, files, tmp_path):
+    arguments = ("fit", files / "edges.csv", "--features", files / "nodes.csv", "-o", tmp_path / "m")
+    assert "will be replaced" not in program(*arguments)[1]
+    code, out, _ = program(*arguments)
+    assert (code, f"note: the run in {tmp_path / 'm'} will be replaced" in " ".join(out.split())) == (0, True)
+
+
+def test_the_default_warns_of_no_width_of_its_own(program, tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"{i},{(i + 1) % 30}\n" for i in range(30)))
+    code, out, _ = program("fit", tmp_path / "edges.csv", "-o", tmp_path / "m")
+    assert (code, "use a smaller width" in out) == (0, False)
 
 
 def test_another_method(program, files, tmp_path):

@@ -82,7 +82,7 @@ def test_files_as_they_lie_about_with_nothing_named_but_they(program, tmp_path, 
     FORMS[command](tmp_path / command.split()[0], graph, sp.csr_matrix(a), x, y)
     code, out, err = program("fit", *command.split(), "-o", "m")
     assert code == 0, err
-    assert "Graph(nodes: 34, edges: 156 (undirected" in out
+    assert "Graph(nodes: 34, edges: 78 (undirected" in out
     assert np.isfinite(read_embeddings("m/embedding.parquet")[0]).all()
     code, out, err = program("embed", "m", *command.split(), "-o", "z.csv")
     assert code == 0, err

@@ -51,6 +51,14 @@ def test_a_run_cut_short_says_no_last_line(capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_a_run_that_is_resumed_or_stops_early_says_where(capsys):
+    with steps("training") as advance:
+        for step in range(30, 33):
+            advance(step, 50)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["training continues after step 30", "training 33/50"]
+
+
 def test_text_is_no_markup(capsys):
     with steps("training") as advance:
         advance(0, 1, "loss [bold]1[/bold]")

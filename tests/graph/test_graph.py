@@ -17,13 +17,15 @@ def test_frozen():
 
 def test_counts_describe_the_graph():
     graph = as_graph(np.array([[0, 1], [1, 2]]), np.ones((4, 3)))
-    assert graph.counts() == {"nodes": 4, "edges": 4, "isolated": 1, "features": 3}
+    assert graph.counts() == {"nodes": 4, "edges": 2, "isolated": 1, "features": 3}
+    assert "edges: 2 (undirected)" in repr(graph)
     assert graph.degrees().tolist() == [1, 2, 1, 0]
 
 
 def test_a_directed_edge_counts_at_both_ends():
     graph = as_graph(np.array([[0, 0, 1], [1, 2, 0]]), np.ones((4, 3)), directed=True)
     assert graph.degrees().tolist() == [3, 2, 1, 0]
+    assert graph.counts()["edges"] == 3
 
 
 @pytest.mark.parametrize(

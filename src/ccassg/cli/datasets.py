@@ -99,7 +99,7 @@ def _describe(name: str, data_dir: Path | None) -> dict[str, Any]:
         "name": name,
         "title": card.title,
         "nodes": card.n_nodes,
-        "edges": card.n_edges,
+        "edges": card.n_edges // 2,  # an undirected edge once
         "features": card.n_features,
         "classes": card.n_classes,
         "feature_density": round(card.feature_density, 5),

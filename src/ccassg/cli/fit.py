@@ -64,6 +64,8 @@ def fit(
         data = files.open(verify=distributed.is_first_here())
         say(f"{files.graph}: {data.graph!r}")
         say_notes(data.notes)
+        if (output / run.RUN).exists():
+            say(f"note: the run in {output} will be replaced")
         checkpoint = output / folders.CHECKPOINT
         resumable = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every} if model.resumable else {}
         with _says_how_to_resume(checkpoint):

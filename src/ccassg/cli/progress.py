@@ -20,19 +20,27 @@ def make_bar(*columns: ProgressColumn) -> Progress:
 
 @contextmanager
 def steps(title: str) -> Iterator[Callable[..., None]]:
-    """Give a function of (step, total, text) to call after every step."""
+    """Give a function of (step, total, text) to call after every step, from 0; the first one may be that after a resume."""
     last = time.monotonic()
+    unsaid, is_first = "", True
     with make_bar() as bar:
         task = bar.add_task(title, total=None)
 
         def advance(step: int, total: int, text: str = "") -> None:
-            nonlocal last
+            nonlocal last, unsaid, is_first
+            if is_first and step > 0:
+                say(f"{title} continues after step {step}")
+            is_first = False
             bar.update(task, completed=step + 1, total=total, description=f"{title} {text}")
-            if bar.disable and (time.monotonic() - last > SECONDS_BETWEEN_LINES or step + 1 == total):
+            unsaid = f"{title} {step + 1}/{total} {text}"
+            if bar.disable and time.monotonic() - last > SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
-                say(f"{title} {step + 1}/{total} {text}")
+                say(unsaid)
+                unsaid = ""
 
         yield advance
+    if bar.disable and unsaid:  # the last step that was made, of however many
+        say(unsaid)
 
 
 @contextmanager

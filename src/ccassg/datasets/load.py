@@ -44,7 +44,7 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str] | None = None) -
     >>> import ccassg
     >>> data = ccassg.load_dataset("cora")
     >>> data
-    Dataset(cora: Graph(nodes: 2,708, edges: 10,556 (undirected), sparse features: 1,433), classes: 7)
+    Dataset(cora: Graph(nodes: 2,708, edges: 5,278 (undirected), sparse features: 1,433), classes: 7)
     >>> data.labels[:2]
     ['Neural_Networks', 'Probabilistic_Methods']
     """

@@ -97,7 +97,9 @@ def warnings_about(measures: Mapping[str, Any], settings: Mapping[str, Any] | No
             f"Redundant dimensions: two of them correlate by {measures['off_diagonal_correlation']:.2f} on average; a "
             f"smaller width may do{f' (in CCA-SSG, also a larger {spread})' if spread else ''}."
         )
-    if d >= n:
+    if d >= n and (
+        settings is None or settings.get("encoder") != "canonical"
+    ):  # whose parts tell the same in many ways
         found.append(f"{d} dimensions for {n} nodes: more than the nodes can fill; use a smaller width.")
     return found
 

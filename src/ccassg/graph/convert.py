@@ -68,7 +68,7 @@ def as_graph(
     >>> edge_index = np.array([[0, 1, 1], [1, 2, 1]])
     >>> graph = ccassg.as_graph(edge_index, features=np.ones((4, 2)), node_ids=["a", "b", "c", "d"])
     >>> graph
-    Graph(nodes: 4, edges: 4 (undirected), dense features: 2)
+    Graph(nodes: 4, edges: 2 (undirected), dense features: 2)
     >>> graph.notes[-1]
     'added the missing reverse of 2 edges'
     """
@@ -293,8 +293,9 @@ def _build(
             matrix = (matrix + reverse).tocsr()
         else:
             matrix = matrix.maximum(reverse).tocsr()
-        if n_added := matrix.nnz - before:
-            notes.append(f"added the missing reverse of {n_added:,} edges")
+        n_added = matrix.nnz - before
+        if 0 < n_added < before:  # of edges that are given once each, the reverse is not missing
+            notes.append(f"added the missing reverse of {n_added:,} edge{'s' * (n_added > 1)}")
     matrix.sort_indices()
     if weights is not None:
         require_finite("edge weights", matrix.data)

@@ -1,7 +1,6 @@
 """FeatureSpace: what a model must know about its features, so that new nodes mean the same by them."""
 
 import hashlib
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -70,9 +69,9 @@ class FeatureSpace:
         if scaling != self.scaling:
             features = self._rescaled(features, scaling, is_named)
         if self.structural and self.edges != edge_fingerprint(graph):
-            warnings.warn(
-                "this model was trained on features made from another graph's edges; its eigenvectors do not carry over",
-                stacklevel=4,
+            raise ValueError(
+                f"{model} was trained on features made from another graph's edges, whose eigenvectors do not carry over; fit a "
+                f"model on this graph, or give features (`features`)"
             )
         return graph if features is graph.features else graph.with_features(features)
 

@@ -120,10 +120,10 @@ class Graph:
         return degrees
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers that describe the graph: nodes, edges, isolated nodes and features."""
+        """Return the numbers that describe the graph: nodes, edges (an undirected one counts once), isolated nodes and features."""
         return {
             "nodes": self.n_nodes,
-            "edges": self.n_edges,
+            "edges": self.n_edges if self.directed else self.n_edges // 2,
             "isolated": self.n_isolated,
             "features": self.n_features,
         }
@@ -157,7 +157,7 @@ class Graph:
             kind = f"{'sparse' if sp.issparse(self.features) else 'dense'} features: {self.n_features:,}"
         direction = "directed" if self.directed else "undirected"
         weighted = "" if self.weights is None else ", weighted"
-        return f"Graph(nodes: {self.n_nodes:,}, edges: {self.n_edges:,} ({direction}{weighted}), {kind})"
+        return f"Graph(nodes: {self.n_nodes:,}, edges: {self.counts()['edges']:,} ({direction}{weighted}), {kind})"
 
 
 def _is_flat(array: Any, kinds: str) -> bool:

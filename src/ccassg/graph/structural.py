@@ -42,7 +42,7 @@ def structural_features(graph: Graph, n_components: int = 32, seed: int = 0) -> 
     >>> import ccassg
     >>> graph = ccassg.as_graph([[0, 0, 0], [1, 2, 3]])  # a star
     >>> graph.with_features(ccassg.structural_features(graph, n_components=2))
-    Graph(nodes: 4, edges: 6 (undirected), dense features: 7)
+    Graph(nodes: 4, edges: 3 (undirected), dense features: 7)
     """
     check_kind("graph", graph, Graph, "make one with ccassg.as_graph")
     check_count("n_components", n_components)

@@ -111,7 +111,7 @@ def read_graph(
     >>> nodes = pyarrow.table({"id": ["cid", "bob", "ann"], "age": [0.7, 0.4, 0.5], "label": ["x", "y", "x"]})
     >>> data = ccassg.read_graph(edges, nodes)
     >>> data.graph
-    Graph(nodes: 3, edges: 4 (undirected), dense features: 1)
+    Graph(nodes: 3, edges: 2 (undirected), dense features: 1)
     >>> data.ids, data.feature_names, data.labels
     (array(['cid', 'bob', 'ann'], dtype=object), ('age',), ['x', 'y', 'x'])
     """

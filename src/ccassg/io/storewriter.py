@@ -45,7 +45,7 @@ def write_store(
     >>> data = ccassg.load_dataset("cora")
     >>> ccassg.write_store("cora-store", data)
     >>> ccassg.open_store("cora-store").graph
-    Graph(nodes: 2,708, edges: 10,556 (undirected), sparse features: 1,433)
+    Graph(nodes: 2,708, edges: 5,278 (undirected), sparse features: 1,433)
     """
     if isinstance(data, Graph):
         data = Dataset(data)

@@ -1,6 +1,7 @@
 """Whole graphs from files: matching by id, folders, labels, and what does not match."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -259,10 +260,12 @@ def test_a_folder_of_a_collection(write, tmp_path):
         "musae_facebook_target.csv",
         "id,facebook_id,page_name,page_type\n0,145647,The A,tvshow\n1,19,B,company\n2,2,C,tvshow\n",
     )
-    with pytest.raises(
-        ValueError, match=r"_target\.csv: which column holds the labels\? .* name it with `label_column`"
-    ):
-        read_graph(tmp_path)
+    unclear = r"_target\.csv: which column holds the labels\? .* name it with `label_column`"
+    data = read_graph(tmp_path)
+    assert data.y is None
+    assert re.search(unclear, data.notes[-1])
+    with pytest.raises(ValueError, match=unclear):
+        read_graph(tmp_path, labels=tmp_path / "musae_facebook_target.csv")
     assert read_graph(tmp_path, label_column="page_type").labels == ["tvshow", "company", "tvshow"]
     write("edges.tsv", "0\t1\n")
     assert read_graph(tmp_path, label_column="page_type").graph.n_edges == 2, "a whole name goes first"

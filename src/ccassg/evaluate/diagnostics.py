@@ -92,14 +92,14 @@ def warnings_about(measures: Mapping[str, Any], settings: Mapping[str, Any] | No
             f"Collapsed dimensions: the embedding uses about {rank:.1f} of {possible} possible dimensions; a smaller "
             f"width may do{f' (in CCA-SSG, a larger {spread} or longer training spreads it)' if spread else ''}."
         )
+    if settings is not None and settings.get("encoder") == "canonical":
+        return found  # its parts tell the same in several ways
     if possible > 1 and measures["off_diagonal_correlation"] > 0.5:
         found.append(
             f"Redundant dimensions: two of them correlate by {measures['off_diagonal_correlation']:.2f} on average; a "
             f"smaller width may do{f' (in CCA-SSG, also a larger {spread})' if spread else ''}."
         )
-    if d >= n and (
-        settings is None or settings.get("encoder") != "canonical"
-    ):  # whose parts tell the same in many ways
+    if d >= n:
         found.append(f"{d} dimensions for {n} nodes: more than the nodes can fill; use a smaller width.")
     return found
 

@@ -17,7 +17,7 @@ from ccassg.io.features import read_nodes
 from ccassg.io.files import LIMITS, Reading, suffix_of
 from ccassg.io.h5ad import read_h5ad_graph
 from ccassg.io.ids import flat, number_ids, positions, settle, to_numpy
-from ccassg.io.labels import encode_labels, read_labels
+from ccassg.io.labels import Unclear, encode_labels, read_labels
 from ccassg.io.objects import as_rows
 from ccassg.io.side_by_side import read_side_by_side
 from ccassg.io.tables import EdgeRows, Learned, NodeRows
@@ -118,6 +118,7 @@ def read_graph(
     space = FeatureSpace.like(like)
     space = space if space is None or space.names is not None else None
     aside: list[str] = []
+    is_asked = labels is not None  # else those of a folder are read if it is clear which they are
     if tables.is_path(edges) and Path(edges).is_dir():
         edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids, aside)
     file = edges if tables.is_path(edges) else None
@@ -179,15 +180,17 @@ def read_graph(
         notes.append(f"{tables.counted(n_isolated, 'node has', 'nodes have')} no edge; features alone embed them")
     y, class_names = None, None
     if labels is not None:
-        table = read_labels(
-            labels,
-            node_ids=node_ids,
-            id_column=id_column if features is None else None,
-            label_column=label_column,
-            reading=reading,
-        )
-        notes += table.notes
-        y, class_names = _match_labels(table, node_ids, found.from_text, notes)
+        id_named = id_column if features is None else None
+        try:
+            table = read_labels(
+                labels, node_ids=node_ids, id_column=id_named, label_column=label_column, reading=reading
+            )
+            notes += table.notes
+            y, class_names = _match_labels(table, node_ids, found.from_text, notes)
+        except Unclear as unclear:
+            if is_asked:
+                raise
+            notes.append(f"read no labels: {unclear}")
     elif nodes is not None and nodes.labels is not None:
         y, class_names = encode_labels(nodes)
     scaling, idf = (None, None) if nodes is None else (nodes.scaling, nodes.idf)

@@ -25,6 +25,10 @@ INTEGER = re.compile(r"-?\d{1,100}")
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})
 
 
+class Unclear(ValueError):
+    """Of several columns any may hold the labels."""
+
+
 def read_labels(
     source: Any,
     *,
@@ -48,7 +52,7 @@ def read_labels(
     if label is None and len(rest) == 1:
         label = rest[0]
     if label is None:
-        raise ValueError(
+        raise Unclear(
             f"{table}: which column holds the labels? It has {tables.listed(table.names)}; name it with `label_column`"
         )
     wanted = [name for name in (names_id, label) if name is not None]

@@ -1,14 +1,13 @@
 """Read columns of a Parquet file in batches, their decoded size known before any of it is made.
 
-A page of runs, a dictionary or a common prefix lets a few bytes stand for gigabytes. Compressed pages are counted by their own
-heads (`ccassg.io.parquet_pages`), numbers by the file's counts of values. Text is read as positions in a dictionary, which is no larger than its page, and written out only if the
-sum of the lengths fits the budget.
+A page of runs, a dictionary or a common prefix lets a few bytes stand for gigabytes. Pages are counted by their own heads, numbers by
+the file's counts of values (`ccassg.io.parquet_footer`). Text is read as positions in a dictionary, which is no larger than its page,
+and written out only if the sum of the lengths fits the budget.
 """
 
-import mmap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array
-from ccassg.io.files import Limits, open_regular
-from ccassg.io.parquet_pages import decoded_size
+from ccassg.io.files import Limits
+from ccassg.io.parquet_footer import pieces
 
 BATCH_ROWS, PREFIXED_ROWS = 1 << 17, 1 << 10
 NUMBER_BYTES = 8  # readers make 64-bit floats of all numbers
@@ -52,19 +51,17 @@ class _Plan(NamedTuple):
 
 def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: Limits) -> _Plan:
     """Count what is to be read; refuse what is too large, and columns that nothing here can use."""
-    chunks = _chunks(file, {field.name for field in fields})
-    with open_regular(path) as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        _require(path, sum(decoded_size(content, part) for parts in chunks.values() for part in parts), limits)
+    found = pieces(path, {field.name for field in fields})
+    _require(path, sum(part.n_bytes for parts in found.values() for part in parts), limits)
     text: list[str] = []
     n_rows, n_pages, n_fixed = BATCH_ROWS, 0, 0
     for field in fields:
-        kind, parts = _plain(field.type), chunks.get(field.name, [])
+        kind, parts = _plain(field.type), found[field.name]
         entry = _plain(kind.value_type) if _is_list(kind) else kind
         if _is_text(kind):
-            size = sum(part.total_uncompressed_size for part in parts)
+            size = sum(part.n_bytes for part in parts)
             n_pages += size
-            if any(encoding.startswith("DELTA") for part in parts for encoding in part.encodings):
-                # A value may begin with all of the one before it, and Arrow makes no dictionary of these.
+            if any(part.is_delta for part in parts):  # Arrow makes no dictionary of these
                 n_rows = min(n_rows, PREFIXED_ROWS, max(1, limits.budget(path) // max(1, size)))
             else:
                 text.append(field.name)
@@ -73,7 +70,7 @@ def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: 
                 f"{path}, column {field.name!r}: {kind} cannot be a class, an id or a feature; leave it out"
             )
         else:
-            n_values = file.metadata.num_rows if entry is kind else sum(part.num_values for part in parts)
+            n_values = file.metadata.num_rows if entry is kind else sum(part.n_values for part in parts)
             if pa.types.is_fixed_size_list(kind):  # a missing list of that kind takes the room of a full one
                 n_values = max(n_values, kind.list_size * file.metadata.num_rows)
             n_fixed += n_values * _width(entry)
@@ -89,18 +86,6 @@ def _most_text(file: pq.ParquetFile, text: Sequence[str]) -> int:
         longest = sum(int(_lengths(column).max()) for column in first.columns) if first is not None else 0
         n_bytes += file.metadata.row_group(group).num_rows * (longest + NUMBER_BYTES * len(text))
     return n_bytes
-
-
-def _chunks(file: pq.ParquetFile, names: set[str]) -> dict[str, list[Any]]:
-    """Return what the file says of the pieces in which columns of these names are stored."""
-    found: dict[str, list[Any]] = {}
-    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-    for i in range(file.metadata.num_columns if names else 0):
-        path = file.schema.column(i).path.split(".")  # of a list such as x.list.element; a name may hold dots itself
-        name = next((name for end in range(1, len(path) + 1) if (name := ".".join(path[:end])) in names), None)
-        if name is not None:
-            found.setdefault(name, []).extend(group.column(i) for group in groups)
-    return found
 
 
 def _text_bytes(column: pa.Array) -> int:

@@ -5,6 +5,8 @@ import pytest
 
 from ccassg.datasets import stochastic_block_graph
 from ccassg.estimator import CCASSG
+from ccassg.experiments.reproduce import summarize
+from fake_records import fake_record
 from studies import default_settings
 
 GRAPH = {"n_nodes": 150, "n_classes": 3, "mean_degree": 6, "homophily": 0.8, "n_features": 12}
@@ -42,6 +44,13 @@ def test_new_nodes_are_scored_with_and_without_their_edges():
     found = default_settings.score_new_nodes({"seed": 0}, data)["test_accuracy"]
     assert found["default, with edges"] > found["default, without edges"] > 1 / 3
     assert found["raw features, with edges"] == found["raw features, without edges"]
+
+
+def test_scores_that_are_not_of_splits_are_left_out_of_the_summary():
+    runs = default_settings.cells(default_settings.STUDY.plan(datasets=("cora",), n_seeds=1))
+    records = [fake_record(run) | {"result": {"test_accuracy": {"default": 0.8}}} for run in runs["new nodes", "cora"]]
+    (made,) = summarize("default-settings", records)["results"]
+    assert (made["task"], "mean" in made) == ("default-new-nodes", False)
 
 
 def test_the_cost_is_measured_in_turns():

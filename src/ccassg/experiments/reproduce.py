@@ -79,7 +79,7 @@ def _group(records: list[Record]) -> dict[str, Any]:
         "splits": [record["run"].get("splits") for record in records],
         "n_runs": len(records),
     }
-    if "test_accuracy" in result:
+    if isinstance(result.get("test_accuracy"), list):  # of splits; a study may have others
         percent = 100 * _stacked(records, "test_accuracy")
         std = percent.std(0, ddof=1) if len(percent) > 1 else np.zeros(percent.shape[1])
         made |= {"test_accuracies": _listed(percent), "mean": _number(percent.mean(0)), "std": _number(std)}

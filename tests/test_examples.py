@@ -34,7 +34,7 @@ def test_cora_from_csv(tmp_path, capsys):
     assert knn_score(z, load_dataset("cora").y) > 0.5  # the largest of seven classes has 30 %
     assert list(ids[:2]) == ["paper-0", "paper-1"]
     assert (tmp_path / "model" / "model.safetensors").exists()
-    assert "edges: 10,556" in capsys.readouterr().out
+    assert "edges: 5,278" in capsys.readouterr().out
 
 
 def test_digits(capsys):

@@ -62,9 +62,9 @@ def test_repeats_loops_and_zero_weights_are_reported():
     edges = np.array([[0, 0, 1, 1, 1], [1, 1, 0, 1, 2]])
     graph = as_graph(edges, weights_features(3), edge_weights=[1.0, 2.0, 5.0, 1.0, 0.0])
     assert graph.notes == (
-        "removed 1 self-loops (every node gets its own inside the encoder)",
+        "removed 1 self-loop (every node gets its own inside the encoder)",
         "removed 1 edges of weight 0",
-        "merged 1 repeated edges, their weights added",
+        "merged 1 repeated edge, their weights added",
     )
     assert graph.adjacency().todense().tolist() == [[0, 5, 0], [5, 0, 0], [0, 0, 0]]
 

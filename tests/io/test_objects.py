@@ -112,7 +112,7 @@ def test_pyg_data():
     assert data.labels == ["1", "0", None, "1"]
     assert data.graph.n_nodes == 4
     assert data.scaling is not None
-    assert "removed 1 self-loops" in " ".join(data.notes)
+    assert "removed 1 self-loop" in " ".join(data.notes)
     assert data.graph.n_isolated == 1
     plain = read_graph(data_module.Data(edge_index=edges, num_nodes=4, y=torch.rand(4)))
     assert plain.structural

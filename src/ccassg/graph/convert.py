@@ -70,7 +70,7 @@ def as_graph(
     >>> graph
     Graph(nodes: 4, edges: 2 (undirected), dense features: 2)
     >>> graph.notes[-1]
-    'added the missing reverse of 2 edges'
+    'removed 1 self-loop (every node gets its own inside the encoder)'
     """
     if isinstance(data, tuple) and len(data) == 2:
         if features is not None:
@@ -272,7 +272,7 @@ def _build(
             raise ValueError(f"edge weights must not be negative, got {weights.min():g}; shift or drop those edges")
     keep = rows != cols
     if n_loops := int(keep.size - keep.sum()):
-        notes.append(f"removed {n_loops:,} self-loops (every node gets its own inside the encoder)")
+        notes.append(f"removed {n_loops:,} self-loop{'s' * (n_loops > 1)} (every node gets its own inside the encoder)")
     if weights is not None and (n_zero := int((keep & (weights == 0)).sum())):
         keep &= weights != 0
         notes.append(f"removed {n_zero:,} edges of weight 0")
@@ -284,7 +284,7 @@ def _build(
     matrix = sp.coo_array((data, (rows, cols)), shape=(n, n)).tocsr()
     if n_merged := len(rows) - matrix.nnz:
         how = "" if weights is None else ", their weights added"
-        notes.append(f"merged {n_merged:,} repeated edges{how}")
+        notes.append(f"merged {n_merged:,} repeated edge{'s' * (n_merged > 1)}{how}")
     if not directed:
         before = matrix.nnz
         reverse = matrix.T.tocsr()

@@ -40,7 +40,7 @@ def test_repeated_edges_comments_lists_and_strings_over_lines(write):
     loaded = read_graph(write("p.gml", NEWMAN), label_column="value")
     assert loaded.ids.tolist() == ["1000 Years of Revenge", "B & W"]
     assert loaded.class_names == ("c", "n")
-    assert any("repeated edges" in note for note in loaded.notes)
+    assert any("repeated edge" in note for note in loaded.notes)
     twice = read_graph(write("t.gml", NEWMAN.replace("B &#38; W", "1000 Years of Revenge")), label_column="value")
     assert twice.graph.node_ids.tolist() == [0, 1], "names that do not tell nodes apart are none"
     directed = write("d.gml", NEWMAN.replace("directed 0", "directed 1"))

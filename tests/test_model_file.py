@@ -128,6 +128,13 @@ def test_shapes_that_the_encoder_does_not_have(ours: Path, key: str, value: Any)
         CCASSG.load(ours)
 
 
+@pytest.mark.parametrize("settings", [[[None, None]], [], "wide", None])
+def test_settings_that_are_no_object(ours: Path, settings: Any) -> None:
+    change(ours, "state", "settings", to=settings)
+    with pytest.raises(ValueError, match="do not fit its config: settings must be an object"):
+        CCASSG.load(ours)
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -315,6 +315,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         return {"settings": settings, "reasons": self.reasons_, "encoder": _shape(self.encoder_)}
 
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        if not isinstance(state["settings"], dict):
+            raise TypeError("settings must be an object")
         self.settings_ = dict(state["settings"])
         self.reasons_ = [str(reason) for reason in state["reasons"]]
         self.encoder_ = with_weights(lambda: _of_shape(state["encoder"]), tensors)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ccassg.report import write_report
 
 waiting.set_policy()  # before PyTorch is loaded
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CCASSG",
     "Dataset",

@@ -114,7 +114,7 @@ def draw(found: Found, plan: Plan, _: Path) -> Drawn | None:
             by_dataset = {dataset: found.get((method, name, dataset), []) for dataset in plan.datasets}
             if any(by_dataset.values()):
                 rows.append({"method": NAMES[method], "variant": name} | _columns(method, name, by_dataset))
-    return Drawn({"": rows}, notes=count_note(counts))
+    return Drawn({"": rows}, notes=count_note(counts), folded=("",))
 
 
 def _columns(method: str, name: str, by_dataset: dict[str, list[Record]]) -> dict[str, Any]:

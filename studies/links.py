@@ -92,7 +92,7 @@ def draw(found: Found, plan: Plan, _: Path) -> Drawn | None:
         f"`ccassg links` scores, at strength {links.STRENGTH:g}. k, chosen on the 5 %, was {chosen}. The last table has the AUC of the "
         f"embedding by the inverse regularisation of its weights, on the 5 % (val) and on the 10 % (test)."
     )
-    return Drawn(tables, notes=notes)
+    return Drawn(tables, notes=notes, folded=("precision", "hits", "strength"))
 
 
 def _percent(values: list[float]) -> str:

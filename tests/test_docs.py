@@ -16,8 +16,8 @@ from ccassg.cli.app import app
 from ccassg.defaults import choice
 
 PROJECT = Path(__file__).parents[1]
-# These two describe long runs; their commands are parsed like all others, but not run.
-NOT_RUN = {"docs/reproduction.md", "docs/large-graphs.md"}
+# It describes long runs; its commands are parsed like all others, but not run.
+NOT_RUN = {"docs/large-graphs.md"}
 PAGES = sorted(
     str(path.relative_to(PROJECT))
     for path in (PROJECT / "README.md", *(PROJECT / "docs").rglob("*.md"))
@@ -196,6 +196,18 @@ def test_methods_page_names_every_method():
 
     text = (PROJECT / "docs/guide/methods.md").read_text()
     assert [name for name in METHODS if f"`{name}`" not in text] == []
+
+
+def test_every_experiment_has_a_page_that_the_overview_links():
+    from ccassg.experiments import EXPERIMENTS
+
+    overview, site = ((PROJECT / name).read_text() for name in ("docs/reproduction.md", "mkdocs.yml"))
+    for name in EXPERIMENTS:
+        page = (PROJECT / f"docs/reproduction/{name}.md").read_text()
+        assert f"<!-- begin: {name} -->" in page
+        assert page.index("## What the paper claims") < page.index("## What was found")
+        assert f"(reproduction/{name}.md)" in overview
+        assert f": reproduction/{name}.md\n" in site
 
 
 @pytest.mark.parametrize("page", ["Makefile", "SECURITY.md", "CONTRIBUTING.md", "README.md", *PAGES])

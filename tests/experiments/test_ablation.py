@@ -34,8 +34,10 @@ def test_objectives_stand_in_rows_beside_the_papers(tmp_path):
     assert [row["objective"] for row in rows] == [FULL, NO_DECORRELATION, NO_INVARIANCE]
     assert (rows[0]["Cora"], rows[0]["Cora (paper)"]) == ("84.0 ± 1.4", "84.2")
     assert (rows[2]["Citeseer"], rows[2]["Citeseer (paper)"]) == (None, "28.9")
-    assert drawn.notes.startswith("Mean and standard deviation over 1 to 2 runs.")
-    assert drawn.notes.endswith("without invariance is worst: confirmed on Cora, contradicted on Pubmed.")
+    assert drawn.notes == "Mean and standard deviation over 1 to 2 runs."
+    (finding,) = drawn.findings
+    assert finding.claim.endswith("without invariance is worst")
+    assert finding.found == "confirmed on Cora, contradicted on Pubmed"
     assert not list(tmp_path.iterdir())
 
 

@@ -36,7 +36,7 @@ def test_twice_as_much_without_the_term_as_with_it_and_in_the_features(recorded,
     found |= recorded("citeseer", 0.02, 0.15, 0.1)  # less than twice that with the term
     found |= recorded("pubmed", 0.2, 0.3, 0.1)  # less than twice that of the features
     drawn = EXPERIMENT.draw(found, EXPERIMENT.plan(), tmp_path)
-    assert drawn.notes.endswith(": confirmed on Cora, contradicted on Citeseer and Pubmed.")
+    assert [finding.found for finding in drawn.findings] == ["confirmed on Cora, contradicted on Citeseer and Pubmed"]
     assert len(drawn.tables[""]) == 9
     assert drawn.tables[""][2] == {
         "dataset": "Cora",

@@ -17,27 +17,67 @@ def test_only_the_named_block_is_replaced(tmp_path):
     assert not replace_block(document, "z", "new")
 
 
-def test_findings_are_gathered_with_links_to_their_sections(tmp_path):
-    document = tmp_path / "d.md"
+def test_findings_are_gathered_with_links_to_their_pages(tmp_path):
+    document, folder = tmp_path / "d.md", tmp_path / "d"
     begin, end = "<!-- begin: findings -->", "<!-- end: findings -->"
-    rest = "## Size, time\n\n**Finding.** It is small: confirmed.\n\n## Few labels\n\ntext\n**Finding.** So: contradicted.\n"
-    document.write_text(f"# Title\n{begin}\nold\n{end}\n{rest}")
-    for _ in range(2):  # what was gathered is not gathered again
-        renew_findings(document)
+    document.write_text(f"# Title\n{begin}\nold\n{end}\nrest\n")
+    folder.mkdir()
+    findings = "| the paper's claim | found here |\n| --- | --- |\n| It is small | confirmed |\n| I(Z\\|X) | so |\n"
+    (folder / "b.md").write_text(f"# Size, time\n\n{findings}\n| another | table |\n| --- | --- |\n")
+    (folder / "a.md").write_text("# No finding\n\n| another | table |\n| --- | --- |\n| no | finding |\n")
+    for _ in range(2):
+        renew_findings(document, ["b", "a", "without a page"])
         assert document.read_text() == (
-            f"# Title\n{begin}\n\n"
-            "- It is small: confirmed. ([Size, time](#size-time))\n- So: contradicted. ([Few labels](#few-labels))\n\n"
-            f"{end}\n{rest}"
+            f"# Title\n{begin}\n\n| the paper's claim | found here | page |\n| --- | --- | --- |\n"
+            "| It is small | confirmed | [Size, time](d/b.md) |\n| I(Z\\|X) | so | [Size, time](d/b.md) |\n\n"
+            f"{end}\nrest\n"
         )
 
 
-def test_provenance_names_commits_and_days(fake):
+def test_an_experiment_is_drawn_on_its_page_and_its_first_table_on_the_overview(tmp_path, fake):
+    experiment = EXPERIMENTS["lambda"]
+    plan = experiment.plan(quick=True)
+    records = Records(tmp_path / "results")
+    for run in experiment.runs(plan):
+        records.add(fake(run))
+    document, page, other = (tmp_path / name for name in ("d.md", "d/lambda.md", "d/other.md"))
+    page.parent.mkdir()
+    document.write_text("<!-- begin: lambda table -->\n<!-- end: lambda table -->\n")
+    page.write_text("# Lambda\n<!-- begin: lambda -->\n<!-- end: lambda -->\n")
+    other.write_text("# Other\n")
+    written = write("lambda", experiment, records, plan, document=document)
+    assert {document, page} <= set(written.files)
+    assert other not in written.files
+    overview, whole = document.read_text(), page.read_text()
+    assert "](../figures/lambda.svg)" in whole
+    assert whole.index("| the paper's claim") < whole.index("| lambda") < whole.index("](../figures")
+    assert "| lambda" in overview
+    assert "figures" not in overview
+    assert (tmp_path / "figures" / "lambda.svg").is_file()
+
+
+def test_long_tables_are_folded(tmp_path, fake):
+    experiment = EXPERIMENTS["citation"]
+    plan = experiment.plan(datasets=["cora"], n_seeds=1)
+    records = Records(tmp_path)
+    for run in experiment.runs(plan):
+        records.add(fake(run))
+    text = write("citation", experiment, records, plan).markdown
+    before, after = text.split("<details markdown>\n<summary>cost</summary>\n\n| method")
+    assert "| method" in before
+    assert "\n\n</details>\n" in after
+
+
+def test_provenance_is_one_line_of_counts(fake):
     run = {"task": "training-cost", "dataset": "cora", "seed": 0}
-    late = fake(run) | {"time": "2026-02-01T00:00:00Z", "commit": {"id": "fedcba9876543210", "modified": True}}
-    unknown = fake(run) | {"commit": None}
-    assert provenance_line([fake(run), late, unknown]) == (
-        "3 recorded runs, 2026-01-02 to 2026-02-01; commit 0123456, fedcba9+, none (ccassg 0.1.0); torch 2.13.0; "
-        "2 CPUs (test)."
+    early, later = fake(run), fake(run) | {"time": "2026-01-07T00:00:00Z"}
+    assert provenance_line([early | {"commit": None}]) == "1 run, 2026-01-02, no commits; torch 2.13.0; test"
+    assert provenance_line([early]) == "1 run, 2026-01-02, commit 0123456; torch 2.13.0; test"
+    assert provenance_line([later, early]) == "2 runs, 2026-01-02 to 07, commit 0123456; torch 2.13.0; test"
+    changed = later | {"time": "2026-02-01T00:00:00Z", "commit": {"id": "fedcba9876543210", "modified": True}}
+    unknown = early | {"commit": None, "machine": {"cpus": 8, "processor": "other"}}
+    assert provenance_line([early, early, changed, unknown]) == (
+        "4 runs, 2026-01-02 to 2026-02-01, 2 commits (1 with files changed); torch 2.13.0; other, test"
     )
 
 

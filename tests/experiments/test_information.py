@@ -51,9 +51,10 @@ def test_information_agrees_with_the_paper_on_made_up_records(tmp_path, fake):
     assert claims["Proposition 1"] == claims["Proposition 2"] == 1
     assert claims["Theorem 2"] == -1
     assert [row["objective"] for row in rows] == list(ablation.VARIANTS)
-    assert "fall together: confirmed (1.00) on Cora." in drawn.notes
-    assert "IB_ssl rises as the loss falls: contradicted (-1.00) on Cora." in drawn.notes
-    assert drawn.notes.endswith("H(Z) ends above where a random encoder starts: confirmed on Cora.")
+    found = dict(drawn.findings)
+    assert found["Proposition 1: the invariance loss and H(Z|X) fall together"] == "confirmed (1.00) on Cora"
+    assert found["Theorem 2: IB_ssl rises as the loss falls"] == "contradicted (-1.00) on Cora"
+    assert found["Under the full loss H(Z) ends above where a random encoder starts"] == "confirmed on Cora"
     assert drawn.tables["ends"][0]["H(Z)"] == "0 to 100"
     assert drawn.tables["ends"][0]["steps"] == 100
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"information.svg", "information.png"}

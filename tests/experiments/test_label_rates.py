@@ -52,7 +52,7 @@ def test_a_table_and_a_verdict_per_dataset(recorded, tmp_path):
     pubmed = {row["method"]: row for row in drawn.tables["Pubmed"]}
     assert pubmed["CCA-SSG"]["0.3 %"] == "66.0 ± 0.0"
     assert drawn.notes.startswith("Mean and standard deviation over 2 runs.")
-    assert drawn.notes.endswith("above the supervised GCN: confirmed on Cora, contradicted on Pubmed.")
+    assert [finding.found for finding in drawn.findings] == ["confirmed on Cora, contradicted on Pubmed"]
     assert {path.name for path in tmp_path.iterdir()} == {"label-rates.svg", "label-rates.png"}
 
 
@@ -60,4 +60,5 @@ def test_the_fewest_labels_decide(recorded, tmp_path):
     ahead_at_first = recorded("pubmed", 70)
     ahead_at_first[0]["result"]["test_accuracy"][1:] = [0.1, 0.1]
     found = {("gcn", "pubmed"): recorded("pubmed", 60), (OURS, "pubmed"): ahead_at_first}
-    assert EXPERIMENT.draw(found, EXPERIMENT.plan(), tmp_path).notes.endswith("GCN: confirmed on Pubmed.")
+    (finding,) = EXPERIMENT.draw(found, EXPERIMENT.plan(), tmp_path).findings
+    assert finding.found == "confirmed on Pubmed"

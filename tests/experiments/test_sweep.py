@@ -84,8 +84,8 @@ def test_a_row_per_value_and_a_verdict(tmp_path):
         {"lambda": "0.01", "Cora": "75.0 ± 0.0", "Citeseer": None, "Pubmed": None},
     ]
     best = "Best: Cora at 0.001, with no other within one point; Citeseer at 0.0001, within one point of that from 0.0001 to 0.0005."
-    assert drawn.notes.startswith(f"Mean and standard deviation over 1 to 2 runs. {best}")
-    assert drawn.notes.endswith("much more is worse: confirmed on Cora, contradicted on Citeseer.")
+    assert drawn.notes == f"Mean and standard deviation over 1 to 2 runs. {best}"
+    assert [finding.found for finding in drawn.findings] == ["confirmed on Cora, contradicted on Citeseer"]
     assert {path.name for path in tmp_path.iterdir()} == {"lambda.svg", "lambda.png"}
 
 
@@ -100,5 +100,5 @@ def test_widths_are_drawn_in_order(tmp_path):
     found = {(width, "cora"): scored(accuracy) for width, accuracy in ((64, 80), (512, 84), (1024, 83))}
     drawn = DIMENSION.draw(found, DIMENSION.plan(), tmp_path)
     assert [row["width D"] for row in drawn.tables[""]] == ["64", "512", "1024"]
-    assert drawn.notes.endswith("falls beyond: confirmed on Cora.")
+    assert [finding.found for finding in drawn.findings] == ["confirmed on Cora"]
     assert (tmp_path / "dimension.svg").is_file()

@@ -1,6 +1,6 @@
 """What the tables share."""
 
-from ccassg.experiments.tables import FINDING, count_note, paragraphs, rows_by_dataset, verdict
+from ccassg.experiments.tables import count_note, rows_by_dataset, verdict
 
 
 def done(*accuracies):
@@ -26,8 +26,6 @@ def test_counts_of_runs():
 
 def test_a_verdict_names_the_datasets():
     holds = {"cora": True, "citeseer": False, "pubmed": True, "photo": "undecided"}
-    assert verdict("It is so", holds) == (
-        f"{FINDING}It is so: confirmed on Cora and Pubmed, contradicted on Citeseer, undecided on Photo."
-    )
-    assert verdict("It is so", {}) == ""
-    assert paragraphs("one", "", "two") == "one\n\ntwo"
+    found = "confirmed on Cora and Pubmed, contradicted on Citeseer, undecided on Photo"
+    assert verdict("It is so", holds) == [("It is so", found)]
+    assert verdict("It is so", {}) == []

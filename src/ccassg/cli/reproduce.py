@@ -41,7 +41,7 @@ def reproduce(
 ) -> None:
     """Redo tables and figures of the paper. Finished runs are recorded and never repeated.
 
-    The generated blocks of docs/reproduction.md are renewed if it lies beside the results.
+    The generated blocks of docs/reproduction.md, and of the pages in docs/reproduction, are renewed if they lie beside the results.
 
     Example: ccassg reproduce citation --methods cca-ssg --datasets cora --seeds 20 --json cora.json
     """
@@ -87,7 +87,7 @@ def reproduce(
         else:
             say(f"{name}: nothing to draw yet")
     if document is not None:
-        documents.renew_findings(document)
+        documents.renew_findings(document, experiments)
     documents.renew_front_page(results.parent / "README.md", records)
     summaries = {name: outcome.summary for name, outcome in done.items()}
     write_json(json_file, summaries[wanted[0]] if len(wanted) == 1 else summaries)

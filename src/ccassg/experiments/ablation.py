@@ -8,7 +8,7 @@ import numpy as np
 from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import ABLATION
 from ccassg.experiments.runs import OURS, classification_runs
-from ccassg.experiments.tables import accuracies, count_note, in_titles, paragraphs, rows_by_dataset, verdict
+from ccassg.experiments.tables import accuracies, count_note, in_titles, rows_by_dataset, verdict
 from ccassg.report.tables import beside
 
 # From the best to the worst, says the paper.
@@ -37,9 +37,8 @@ def draw(found: Found, plan: Plan, _: Path) -> Drawn:
     complete = [dataset for dataset in plan.datasets if all((name, dataset) in found for name in VARIANTS)]
     means = {dataset: [float(np.mean(accuracies(found[name, dataset]))) for name in VARIANTS] for dataset in complete}
     holds = {dataset: by_variant == sorted(by_variant, reverse=True) for dataset, by_variant in means.items()}
-    statement = "The full loss is best, then the one without decorrelation, and the one without invariance is worst"
-    notes = paragraphs(count_note(map(len, found.values())), verdict(statement, holds))
-    return Drawn({"": rows}, notes=notes)
+    claim = "The full loss is best, then the one without decorrelation, and the one without invariance is worst"
+    return Drawn({"": rows}, notes=count_note(map(len, found.values())), findings=verdict(claim, holds))
 
 
 EXPERIMENT = Experiment(

@@ -15,7 +15,6 @@ from ccassg.experiments.tables import (
     costs,
     count_note,
     in_titles,
-    paragraphs,
     rows_by_dataset,
     verdict,
 )
@@ -37,8 +36,8 @@ def draw(found: Found, plan: Plan, _: Path, *, published: Table, digits: int) ->
     less = reduced_note((m, d) for m in plan.methods for d in plan.datasets if (m, d) in found)
     scores = {d: {m: accuracies(found[m, d]) for m in plan.methods if (m, d) in found} for d in plan.datasets}
     words = {dataset: _rank(done) for dataset, done in scores.items() if len(done) > 1 and OURS in done}
-    finding = verdict("CCA-SSG is above every other method", words)
-    return Drawn({"": made, "cost": taken}, notes=paragraphs(f"{notes} {less}".strip(), finding))
+    findings = verdict("CCA-SSG is above every other method", words)
+    return Drawn({"": made, "cost": taken}, notes=f"{notes} {less}".strip(), findings=findings, folded=("cost",))
 
 
 def _rank(scores: dict[str, list[float]]) -> str:

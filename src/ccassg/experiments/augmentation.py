@@ -7,7 +7,7 @@ import numpy as np
 from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
 from ccassg.experiments.published import NO_AUGMENTATION, TITLES
 from ccassg.experiments.runs import OURS, classification_runs
-from ccassg.experiments.tables import accuracies, count_note, paragraphs, verdict
+from ccassg.experiments.tables import accuracies, count_note, verdict
 from ccassg.model.presets import PRESETS
 from ccassg.report import style
 
@@ -57,8 +57,8 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     notes += " Colours span the cells with some augmentation; the corner without any is often far below them."
     if any(np.isnan(values[np.ix_(*_tried(values))]).any() for values in maps.values()):
         notes += " Hatched cells were not run."
-    finding = verdict("Without augmentation accuracy is lower by more than a point", holds)
-    return Drawn({"": rows}, figures=("augmentation",), notes=paragraphs(notes, finding))
+    findings = verdict("Without augmentation accuracy is lower by more than a point", holds)
+    return Drawn({"": rows}, figures=("augmentation",), notes=notes, findings=findings)
 
 
 def _tried(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -60,7 +60,7 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn | None:
     values = {d: [r["off_diagonal_correlation"] for r in by_panel.values()] for d, by_panel in results.items()}
     holds = {dataset: without > 2 * max(raw, with_) for dataset, (raw, without, with_) in values.items()}
     statement = "Without the decorrelation term dimensions become correlated, at least twice as much as with it or in the features"
-    return Drawn({"": rows}, figures=("correlation",), notes=f"{notes}\n\n{verdict(statement, holds)}")
+    return Drawn({"": rows}, figures=("correlation",), notes=notes, findings=verdict(statement, holds))
 
 
 EXPERIMENT = Experiment(

@@ -1,10 +1,11 @@
 """From records to files: tables as Markdown and CSV, figures, and the generated blocks of a document."""
 
+import itertools
 import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,12 @@ from ccassg.experiments.experiment import Drawn, Experiment, Plan
 from ccassg.experiments.published import CITATION, COPURCHASE, TITLES
 from ccassg.experiments.records import Record, Records
 from ccassg.experiments.runs import OURS, classification_runs
-from ccassg.experiments.tables import FINDING, accuracy_cell
+from ccassg.experiments.tables import accuracy_cell
 from ccassg.io.atomic import atomic_write, require_replaceable
 from ccassg.report.tables import to_csv, to_markdown
+
+# The columns of a table of findings; `renew_findings` knows it by them.
+_CLAIM, _FOUND = "the paper's claim", "found here"
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ def write(
     """Draw an experiment anew from all its records, more than was asked for; None if there is no record to draw.
 
     Tables go into ``tables/`` in the folder of the records, and into the block between ``<!-- begin: NAME -->`` and
-    ``<!-- end: NAME -->`` of the document; figures into ``figures/`` beside the document, or else beside the tables.
+    ``<!-- end: NAME -->`` of the document or a page in the folder of its name; into a block ``NAME table`` goes the first
+    table alone. Figures go into ``figures/`` beside the document, or else beside the tables.
     """
     plan = experiment.everything(asked)
     figures = (records.folder if document is None else document.parent) / "figures"
@@ -58,8 +63,11 @@ def write(
     for path, text in texts.items():
         _write_text(path, text)
     files = [figures / f"{stem}.{ending}" for stem in drawn.figures for ending in ("svg", "png")] + list(texts)
-    if document is not None and replace_block(document, name, body.replace("FIGURES", "figures")):
-        files.append(document)
+    for path in () if document is None else (document, *document.with_suffix("").glob("*.md")):
+        with_figures = body.replace("FIGURES", os.path.relpath(figures, path.parent))
+        is_page = replace_block(path, name, with_figures)
+        is_overview = replace_block(path, f"{name} table", to_markdown(next(iter(drawn.tables.values()), [])))
+        files += [path] if is_page or is_overview else []
     return Written(body.replace("FIGURES", str(figures)), tuple(files))
 
 
@@ -86,16 +94,16 @@ def replace_block(document: Path, name: str, body: str) -> bool:
     return n_blocks == 1
 
 
-def renew_findings(document: Path) -> None:
-    """Gather what a document says of the paper's statements into its block ``findings``, each with a link to its section."""
-    section, found = "", []
-    for line in document.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            section = line[3:]
-        elif line.startswith(FINDING):
-            anchor = re.sub(r"[^\w-]", "", section.lower().replace(" ", "-"))
-            found.append(f"- {line.removeprefix(FINDING)} ([{section}](#{anchor}))")
-    replace_block(document, "findings", "\n".join(found) + "\n")
+def renew_findings(document: Path, names: Iterable[str]) -> None:
+    """Gather the findings on the experiments' pages into the block ``findings`` of a document, each with a link to its page."""
+    pages = [path for name in names if (path := document.with_suffix("") / f"{name}.md").is_file()]
+    gathered = [f"| {_CLAIM} | {_FOUND} | page |", "| --- | --- | --- |"]
+    for page in pages:
+        title, *lines = page.read_text(encoding="utf-8").splitlines()
+        link = f"[{title.removeprefix('# ')}]({page.relative_to(document.parent).as_posix()})"
+        rows = itertools.dropwhile(lambda line: not re.match(rf"\| {_CLAIM} +\| {_FOUND} +\|$", line), lines)
+        gathered += [f"{row} {link} |" for row in itertools.takewhile(bool, itertools.islice(rows, 2, None))]
+    replace_block(document, "findings", "\n".join(gathered) + "\n")
 
 
 def renew_front_page(page: Path, records: Records) -> None:
@@ -126,20 +134,31 @@ def headline(records: Records) -> str | None:
 
 
 def provenance_line(used: list[Record]) -> str:
-    """Return one sentence: how many runs, of which commits, on what."""
-    commits = sorted({short_commit(r["commit"], f"none (ccassg {r['versions'].get('ccassg', '?')})") for r in used})
+    """Return one line: how many runs, when, of how many commits, on what; the records name each."""
+    commits = sorted({short_commit(commit) for record in used if (commit := record["commit"]) is not None})
+    n_changed = sum(commit.endswith("+") for commit in commits)
     torch = sorted({record["versions"].get("torch", "?") for record in used})
-    machines = sorted({f"{r['machine']['cpus']} CPUs ({r['machine']['processor']})" for r in used})
-    days = sorted({record["time"][:10] for record in used})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return f"{len(used)} recorded runs, {when}; commit {', '.join(commits)}; torch {', '.join(torch)}; {'; '.join(machines)}."
+    processors = sorted({record["machine"]["processor"] for record in used})
+    days = sorted(record["time"][:10] for record in used)
+    first, last = days[0], days[-1]
+    when = first if first == last else f"{first} to {last[8:] if first[:8] == last[:8] else last}"
+    which = f"commit {commits[0]}" if len(commits) == 1 else f"{len(commits) or 'no'} commits"
+    changed = f" ({n_changed} with files changed)" if n_changed and len(commits) > 1 else ""
+    runs = "1 run" if len(used) == 1 else f"{len(used)} runs"
+    return f"{runs}, {when}, {which}{changed}; torch {', '.join(torch)}; {', '.join(processors)}"
 
 
 def _body(drawn: Drawn, title: str, used: list[Record]) -> str:
     parts = [f"**{title}**"]
+    if drawn.findings:
+        parts.append(to_markdown([{_CLAIM: claim, _FOUND: found} for claim, found in drawn.findings]).rstrip())
     for suffix, rows in drawn.tables.items():
-        parts += [f"*{suffix}*"] if suffix else []
-        parts.append(to_markdown(rows).rstrip())
+        table = to_markdown(rows).rstrip()
+        if suffix in drawn.folded:
+            table = f"<details markdown>\n<summary>{suffix or 'the table'}</summary>\n\n{table}\n\n</details>"
+        elif suffix:
+            table = f"*{suffix}*\n\n{table}"
+        parts.append(table)
     parts += [f"![{title}](FIGURES/{stem}.svg)" for stem in drawn.figures]
     if drawn.notes:
         parts.append(drawn.notes)
@@ -148,9 +167,9 @@ def _body(drawn: Drawn, title: str, used: list[Record]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def short_commit(commit: dict[str, Any] | None, none: str = "none") -> str:
-    """Return a commit in seven digits, with a plus if files differed from it; another word if there was none."""
-    return none if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
+def short_commit(commit: dict[str, Any] | None) -> str:
+    """Return a commit in seven digits, with a plus if files differed from it; "none" if there was none."""
+    return "none" if commit is None else commit["id"][:7] + ("+" if commit["modified"] else "")
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ccassg.experiments.records import Record, Records, Run
 from ccassg.experiments.runs import OURS
@@ -24,13 +24,23 @@ class Plan:
     quick: bool = False
 
 
+class Finding(NamedTuple):
+    """A statement of the paper, and what became of it."""
+
+    claim: str
+    found: str
+
+
 @dataclass(frozen=True)
 class Drawn:
-    """What an experiment made of its records: rows by the name of the table, saved figures, Markdown to stand below."""
+    """What an experiment made of its records: findings, rows by the name of the table, saved figures, notes to stand below."""
 
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     figures: tuple[str, ...] = ()
     notes: str = ""
+    findings: Sequence[Finding] = ()
+    # Long tables, which a page shows when they are asked for.
+    folded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ import torch
 from ccassg.estimator import CCASSG
 from ccassg.evaluate.information import gaussian_information
 from ccassg.experiments.ablation import VARIANTS as OBJECTIVES
-from ccassg.experiments.experiment import Cells, Drawn, Experiment, Found, Plan
+from ccassg.experiments.experiment import Cells, Drawn, Experiment, Finding, Found, Plan
 from ccassg.experiments.published import TITLES
 from ccassg.experiments.records import Run
 from ccassg.experiments.runs import OURS, a_run
-from ccassg.experiments.tables import paragraphs, verdict
+from ccassg.experiments.tables import verdict
 from ccassg.graph import Dataset, Graph
 from ccassg.model import augment
 from ccassg.model.presets import PRESETS
@@ -78,12 +78,12 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn:
         f"-1 the opposite; {N_VIEWS} views per node, beta = {BETA:g}."
     )
     full = {dataset: by_claim for (dataset, name), by_claim in agreements.items() if name == "full"}
-    findings = []
+    findings: list[Finding] = []
     for claim, statement, *_ in CLAIMS:
         words = {d: _word(value) for d, by_claim in full.items() if (value := by_claim[claim]) is not None}
-        findings.append(verdict(f"{claim}: {statement}", words))
+        findings += verdict(f"{claim}: {statement}", words)
     grows = {d: s[-1]["entropy"] > s[0]["entropy"] for (d, name), s in series.items() if name == "full"}
-    findings.append(verdict("Under the full loss H(Z) ends above where a random encoder starts", grows))
+    findings += verdict("Under the full loss H(Z) ends above where a random encoder starts", grows)
     rows = [{"dataset": TITLES[d], "objective": name} | by_claim for (d, name), by_claim in agreements.items()]
     # First and last value of each quantity, as numbers a reader can check the curves by.
     ends = [
@@ -91,7 +91,8 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn:
         | {label: f"{snapshots[0][key]:.0f} to {snapshots[-1][key]:.0f}" for key, label in QUANTITIES.items()}
         for (dataset, name), snapshots in series.items()
     ]
-    return Drawn({"agreement": rows, "ends": ends}, figures=("information",), notes=paragraphs(notes, *findings))
+    tables = {"agreement": rows, "ends": ends}
+    return Drawn(tables, figures=("information",), notes=notes, findings=findings, folded=("ends",))
 
 
 def estimate_along_training(run: Run, data: Dataset) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from ccassg.experiments.experiment import Drawn, Experiment, Found, Plan, by_met
 from ccassg.experiments.published import LABEL_RATES, NAMES, TITLES
 from ccassg.experiments.records import Record, Run
 from ccassg.experiments.runs import OURS, classification_run
-from ccassg.experiments.tables import accuracies, count_note, paragraphs, verdict
+from ccassg.experiments.tables import accuracies, count_note, verdict
 from ccassg.report import style
 from ccassg.report.tables import beside, mean_std
 
@@ -46,8 +46,8 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn:
     first = {cell: np.mean(accuracies(done)) for cell, done in found.items()}
     both = [dataset for dataset, by_method in by_dataset.items() if {OURS, "gcn"} <= set(by_method)]
     holds = {dataset: bool(first[OURS, dataset] > first["gcn", dataset]) for dataset in both}
-    finding = verdict("With the fewest labels CCA-SSG is above the supervised GCN", holds)
-    return Drawn(tables, figures=("label-rates",), notes=paragraphs(notes, finding))
+    findings = verdict("With the fewest labels CCA-SSG is above the supervised GCN", holds)
+    return Drawn(tables, figures=("label-rates",), notes=notes, findings=findings)
 
 
 def _table(dataset: str, by_method: dict[str, list[Record]]) -> list[dict[str, Any]]:

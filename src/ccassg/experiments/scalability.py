@@ -7,7 +7,7 @@ from ccassg.experiments.experiment import Drawn, Experiment, Found, Plan, by_met
 from ccassg.experiments.published import NAMES, SCALABILITY, TITLES
 from ccassg.experiments.records import Record
 from ccassg.experiments.runs import OURS, a_run, reduced_note
-from ccassg.experiments.tables import COST_NOTE, costs, count_note, paragraphs, verdict
+from ccassg.experiments.tables import COST_NOTE, costs, count_note, verdict
 from ccassg.report.tables import beside
 
 HEAVIER = ("mvgrl", "grace")
@@ -30,8 +30,8 @@ def draw(found: Found, plan: Plan, _: Path) -> Drawn:
         f"{count_note(map(len, found.values()))} {COST_NOTE} The number of steps was chosen on validation. The paper's figures are those of an "
         "NVIDIA V100 and of its memory."
     )
-    finding = verdict("CCA-SSG trains in less time and memory than MVGRL and GRACE", holds)
-    return Drawn(tables, notes=paragraphs(f"{notes} {reduced_note(found)}".strip(), finding))
+    findings = verdict("CCA-SSG trains in less time and memory than MVGRL and GRACE", holds)
+    return Drawn(tables, notes=f"{notes} {reduced_note(found)}".strip(), findings=findings)
 
 
 def _lighter(by_method: dict[str, list[Record]]) -> bool | str:

@@ -55,9 +55,9 @@ def _experiment(
         rows = rows_by_dataset(found, label, shown, plan.datasets)
         _draw_curves(scores, label, figures / name)
         best = "; ".join(_best(dataset, by_value) for dataset, by_value in judged.items())
-        finding = verdict(statement, {dataset: holds(by_value) for dataset, by_value in judged.items()})
-        notes = f"{count_note(map(len, found.values()))} Best: {best}.\n\n{finding}"
-        return Drawn({"": rows}, figures=(name,), notes=notes)
+        findings = verdict(statement, {dataset: holds(by_value) for dataset, by_value in judged.items()})
+        notes = f"{count_note(map(len, found.values()))} Best: {best}."
+        return Drawn({"": rows}, figures=(name,), notes=notes, findings=findings)
 
     return Experiment(
         title=title, datasets=("cora", "citeseer", "pubmed"), cells=cells, draw=draw, n_seeds=5, quick_seeds=2

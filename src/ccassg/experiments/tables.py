@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ccassg.experiments.experiment import Found
+from ccassg.experiments.experiment import Finding, Found
 from ccassg.experiments.published import TITLES, Table
 from ccassg.experiments.records import Record
 from ccassg.report.tables import mean_std
 
-# How a sentence on a statement of the paper begins; `documents` gathers them.
-FINDING = "**Finding.** "
 COST_NOTE = (
     "Time: the shortest of the runs, training only. Memory: the highest resident memory of the process up to the end of "
     "training, of which Python and its libraries take about 0.4 GB."
@@ -68,22 +66,14 @@ def count_note(counts: Iterable[int], what: str = "Mean and standard deviation")
     return f"{what} over {min(some)} to {max(some)} runs."
 
 
-def verdict(statement: str, holds: Mapping[str, bool | str]) -> str:
-    """Return a sentence on a statement of the paper: on which datasets it is confirmed or contradicted.
-
-    Empty if there is no dataset to judge it on.
-    """
+def verdict(claim: str, holds: Mapping[str, bool | str]) -> list[Finding]:
+    """Say on which datasets a statement of the paper is confirmed or contradicted; empty without any to judge it on."""
     words: dict[str, list[str]] = {}
     for dataset, held in holds.items():
         word = held if isinstance(held, str) else "confirmed" if held else "contradicted"
         words.setdefault(word, []).append(TITLES[dataset])
     parts = [f"{word} on {_enumerate(names)}" for word, names in words.items()]
-    return f"{FINDING}{statement}: {', '.join(parts)}." if parts else ""
-
-
-def paragraphs(*parts: str) -> str:
-    """Return the parts that are not empty, one below the other."""
-    return "\n\n".join(part for part in parts if part)
+    return [Finding(claim, ", ".join(parts))] if parts else []
 
 
 def _enumerate(names: list[str]) -> str:

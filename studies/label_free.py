@@ -234,16 +234,8 @@ def _scatter(ax: Any, measured: list[dict[str, Any]]) -> None:
 
 def _run(dataset: str, given: dict[str, Any], seed: int) -> Run:
     paper = classification_run(OURS, dataset, seed)
-    return {
-        "task": "label-free",
-        "method": OURS,
-        "dataset": dataset,
-        "settings": given,
-        "steps": list(STEPS),
-        "splits": paper["splits"],
-        "probe": paper["probe"] | {"epochs": EPOCHS},
-        "seed": seed,
-    }
+    probe = paper["probe"] | {"epochs": EPOCHS}
+    return paper | {"task": "label-free", "settings": given, "steps": list(STEPS), "probe": probe}
 
 
 STUDY = Experiment(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 
+import traces
 from ccassg import as_graph, linear_probe
 from ccassg.datasets import stochastic_block_graph
 from ccassg.graph import Dataset, Graph
@@ -46,6 +48,7 @@ BRIEF["vicreg"] = TWO_VIEWS | {"expander_dim": 32}
 
 EMBEDDERS = [name for name, method in METHODS.items() if method.kind == "embedder"]
 CLASSIFIERS = [name for name, method in METHODS.items() if method.kind == "classifier"]
+KEPT = json.loads(traces.FILE.read_text())
 DETERMINISTIC = {"raw-features", "propagated-features", "label-propagation"}
 
 
@@ -144,6 +147,26 @@ def test_one_seed_one_result(name: str, small: Dataset) -> None:
         assert not np.array_equal(first, other)
     assert torch.equal(torch.random.get_rng_state(), before[0])
     assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_other_results_need_another_revision(name: str) -> None:
+    assert traces.complaint(name, KEPT.get(name)) is None
+
+
+def test_what_to_do_about_other_results_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, cls = KEPT["dgi"], get_class("dgi")
+    changed = [[loss * (1 + by) for loss in kept["loss"]] for by in (1e-7, 1e-4)]
+    assert traces.complaint("dgi", kept | {"loss": changed[0]}) is None
+    assert traces.complaint("dgi", kept | {"loss": changed[1]}) == (
+        "dgi gives other results than revision 1 did; if they are meant, set `revision` of ccassg.systems.dgi.DGI to 2 and run "
+        "`python tests/traces.py`: its recorded runs then count as missing"
+    )
+    assert "other results" in traces.complaint("dgi", kept | {"loss": kept["loss"][:2]})
+    monkeypatch.setattr(cls, "revision", 2)
+    assert traces.complaint("dgi", kept) == (
+        "tests/traces.json has no trace of dgi in revision 2: run `python tests/traces.py`"
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)

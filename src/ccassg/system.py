@@ -52,6 +52,9 @@ class System(BaseEstimator, ABC):
     negatives: ClassVar[bool] = False
     space: ClassVar[str] = "-"
 
+    # Raised by one when the same seed comes to give other results: recorded runs of earlier revisions then count as missing.
+    revision: ClassVar[int] = 1
+
     package: ClassVar[str | None] = None  # the optional package that training needs
     needs_edges: ClassVar[bool] = False  # a graph without edges is refused
     resumable: ClassVar[bool] = False  # ``fit`` takes a ``checkpoint`` to continue from

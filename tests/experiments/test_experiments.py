@@ -7,6 +7,7 @@ import pytest
 
 from ccassg.experiments import EXPERIMENTS, Records, documents, runner
 from ccassg.experiments.records import key_of
+from ccassg.systems import METHODS, get_class
 from studies.catalogue import STUDIES
 
 ALL = EXPERIMENTS | STUDIES
@@ -90,6 +91,31 @@ def test_every_table_finds_its_records():
     for name, experiment in ALL.items():
         found = experiment.found(records, experiment.everything(experiment.plan()))
         assert sum(map(len, found.values())) >= RECORDED[name], name
+
+
+@pytest.mark.parametrize("method", ["grace", "gca-degree", "deepwalk", "cca-ssg", "gcn"])
+def test_another_revision_makes_the_runs_of_its_system_missing(method, tmp_path, fake, monkeypatch):
+    def all_runs():
+        plans = ((experiment, experiment.plan(n_seeds=1, methods=["all"])) for experiment in ALL.values())
+        return [run for experiment, plan in plans for run in experiment.runs(plan)]
+
+    records = Records(tmp_path)
+    for run in {key_of(run): run for run in all_runs()}.values():
+        records._known[key_of(run)] = fake(run)
+    assert runner.missing(all_runs(), records) == []
+    cls = get_class(method)
+    monkeypatch.setattr(cls, "revision", 2)
+    names = {name for name in METHODS if get_class(name) is cls}
+    missing = runner.missing(all_runs(), records)
+    assert missing
+    assert {run["revision"] for run in missing} == {2}
+    assert keys(missing) == {key_of(run) for run in all_runs() if run.get("method") in names}
+
+
+def test_every_run_of_a_system_names_its_revision():
+    for experiment in ALL.values():
+        for run in experiment.runs(experiment.plan(n_seeds=1, methods=["all"])):
+            assert ("revision" in run) == ("method" in run)
 
 
 def test_tables_share_runs():

@@ -17,6 +17,7 @@ def record(seed, dataset="cora"):
 def test_key_follows_the_content_not_the_order():
     assert key_of({"a": 1, "b": {"c": 2, "d": None}}) == key_of({"b": {"d": None, "c": 2}, "a": 1})
     assert key_of({"a": 1}) != key_of({"a": 2})
+    assert key_of({"a": 1}) == key_of({"a": 1, "revision": 1}) != key_of({"a": 1, "revision": 2})
     with pytest.raises(ValueError, match="not JSON compliant"):
         key_of({"a": float("nan")})
 

@@ -80,9 +80,10 @@ def quadratic_part(memory: dict[int, float]) -> float:
 
 def _run(method: str, n_nodes: int) -> Run:
     small = {"embedding_dim": WIDTH, "hidden_dim": WIDTH, "n_steps": N_STEPS, "encoder": "gcn"}
-    settings = {name: value for name, value in small.items() if hasattr(get_class(method)(), name)}
+    cls = get_class(method)
+    settings = {name: value for name, value in small.items() if hasattr(cls(), name)}
     graph = {"dataset": "synthetic", "n_nodes": n_nodes, "seed": 0}
-    return {"task": "memory-growth", "method": method, "settings": settings, **graph}
+    return {"task": "memory-growth", "method": method, "revision": cls.revision, "settings": settings, **graph}
 
 
 EXPERIMENT = Experiment(

@@ -1,5 +1,6 @@
 """Redo an experiment: do the runs that are missing, draw what is recorded, sum it up for ``--json``."""
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -112,7 +113,7 @@ def _number(row: Any) -> Any:
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    return list({key_of(value): value for value in values}.values())
+    return list({json.dumps(value, sort_keys=True): value for value in values}.values())
 
 
 def _without_seed(run: Run) -> Run:

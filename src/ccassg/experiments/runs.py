@@ -42,7 +42,8 @@ def a_run(
 ) -> Run:
     """Return a run of a task with a method's settings for a dataset, some changed, and what else determines its result."""
     settings = method_settings(method, dataset) | (changes or {})
-    return {"task": task, "method": method, "dataset": dataset, "settings": settings, "seed": seed, **more}
+    named = {"task": task, "method": method, "revision": get_class(method).revision, "dataset": dataset}
+    return named | {"settings": settings, "seed": seed, **more}
 
 
 def classification_run(

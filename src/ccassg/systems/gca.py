@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,6 +28,8 @@ class GCA(GRACE):
 
     An edge has the centrality of the node it points to; a column the sum over the nodes where it is not zero.
     """
+
+    revision: ClassVar[int] = 1  # its own, whatever becomes of GRACE's
 
     centrality: Annotated[str, "Of nodes: degree, pagerank or eigenvector."] = "degree"
 

@@ -119,6 +119,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     # How the method compares (Table 1 of the paper), and what it can do that others cannot; see `System`.
     target: ClassVar[str] = "F-F"
     space: ClassVar[str] = "O(D^2)"
+    view_source: ClassVar[str] = "Rand-Aug"
+    loss: ClassVar[str] = "CCA"
     resumable: ClassVar[bool] = True
     embeds_in_blocks: ClassVar[bool] = True
     # Functions cannot be saved, and a device belongs to the machine.

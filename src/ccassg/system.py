@@ -51,6 +51,10 @@ class System(BaseEstimator, ABC):
     asymmetric: ClassVar[bool] = False
     negatives: ClassVar[bool] = False
     space: ClassVar[str] = "-"
+    # The table of the paper's appendix: where views come from, the loss, and what embeddings were used for.
+    view_source: ClassVar[str] = "-"
+    loss: ClassVar[str] = "-"
+    tasks: ClassVar[str] = "Node"
 
     # Raised by one when the same seed comes to give other results: recorded runs of earlier revisions then count as missing.
     revision: ClassVar[int] = 1

@@ -10,7 +10,7 @@ def test_features_and_both_objectives_of_every_dataset():
     cells = EXPERIMENT.cells(EXPERIMENT.plan(datasets=["cora", "pubmed"]))
     assert list(cells) == [(dataset, panel) for dataset in ("cora", "pubmed") for panel in PANELS]
     ours = method_settings(OURS, "pubmed")
-    expected = {"task": "correlation", "dataset": "pubmed", "seed": 0, "n_columns": N_COLUMNS}
+    expected = {"task": "correlation", "revision": 1, "dataset": "pubmed", "seed": 0, "n_columns": N_COLUMNS}
     assert cells["pubmed", "raw features"] == [expected | {"method": "raw-features", "settings": {}}]
     assert cells["pubmed", "with decorrelation"] == [expected | {"method": OURS, "settings": ours}]
     without = ours | {"decorrelation": 0.0}

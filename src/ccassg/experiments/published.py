@@ -21,6 +21,7 @@ def _table(name: str) -> Table:
     return {method: dict(zip(columns, row, strict=True)) for method, row in rows.items()}
 
 
+CONCEPTS = _table("concepts")
 CITATION = _table("citation")
 COPURCHASE = _table("copurchase")
 ABLATION = _table("ablation")

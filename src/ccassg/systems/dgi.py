@@ -24,6 +24,8 @@ class DGI(NetworkEmbedder):
     mi_estimator: ClassVar[bool] = True
     negatives: ClassVar[bool] = True
     space: ClassVar[str] = "O(N)"
+    view_source: ClassVar[str] = "Cross-scale"
+    loss: ClassVar[str] = "NCE"
 
     embedding_dim: Annotated[int, "Width of the embedding."] = 512
     n_steps: int = 1000

@@ -32,6 +32,8 @@ class GRACE(TwoViewEmbedder):
     projector: ClassVar[bool] = True
     negatives: ClassVar[bool] = True
     space: ClassVar[str] = "O(N^2)"
+    view_source: ClassVar[str] = "Rand-Aug"
+    loss: ClassVar[str] = "InfoNCE"
 
     projector_dim: Annotated[int, "Hidden width of the projector."] = 256
     temperature: Annotated[float, "What cosines are divided by before the softmax."] = 0.5

@@ -33,6 +33,9 @@ class MVGRL(NetworkEmbedder):
     asymmetric: ClassVar[bool] = True
     negatives: ClassVar[bool] = True
     space: ClassVar[str] = "O(N)"
+    view_source: ClassVar[str] = "Fix-Diff + Cross-scale"
+    loss: ClassVar[str] = "NCE/JSD"
+    tasks: ClassVar[str] = "Node/Graph"
 
     embedding_dim: Annotated[int, "Width of the embedding."] = 512
     alpha: Annotated[float, "Restart probability of the diffusion."] = 0.2

@@ -80,6 +80,8 @@ class BGRL(TwoViewEmbedder):
     projector: ClassVar[bool] = True
     asymmetric: ClassVar[bool] = True
     space: ClassVar[str] = "O(N)"
+    view_source: ClassVar[str] = "Rand-Aug"
+    loss: ClassVar[str] = "BYOL"
 
     predictor_dim: Annotated[int, "Hidden width of the predictor."] = 512
     momentum: Annotated[
@@ -124,6 +126,8 @@ class GraphBarlowTwins(TwoViewEmbedder):
 
     target: ClassVar[str] = "F-F"
     space: ClassVar[str] = "O(D^2)"
+    view_source: ClassVar[str] = "Rand-Aug"
+    loss: ClassVar[str] = "Barlow Twins"
 
     n_warmup_steps: WarmUp = 20
 
@@ -155,6 +159,8 @@ class VICReg(TwoViewEmbedder):
     target: ClassVar[str] = "F-F"
     projector: ClassVar[bool] = True
     space: ClassVar[str] = "O(D^2)"
+    view_source: ClassVar[str] = "Rand-Aug"
+    loss: ClassVar[str] = "VICReg"
 
     expander_dim: Annotated[int, "Width of the expander's hidden layer and output."] = 512
     invariance: Annotated[float, "Weight of the first term."] = 25.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -70,8 +71,8 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
         store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
         backend = "nccl" if cuda else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SETUP_TIMEOUT)
-    global _roll
-    _roll = _Roll(store, rank, size, checkpoint)
+        global _roll
+        _roll = _Roll(store, rank, size, checkpoint)
     try:
         with _told_to_end(_roll):
             yield speaks()
@@ -161,6 +162,9 @@ class _Roll:
         self.rank, self.size, self.checkpoint = rank, size, checkpoint
         self.called = False
         self._store = store.clone() if hasattr(store, "clone") else store
+        # Read now: the store may be lost together with a host.
+        self._store.set(f"host {rank}", socket.gethostname())
+        self._hosts = [each.decode() for each in self._store.multi_get([f"host {r}" for r in range(size)])]
         self._store.set_timeout(timedelta(seconds=MOST_SECONDS))
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._answer, daemon=True)
@@ -186,15 +190,18 @@ class _Roll:
                     break
                 time.sleep(ASK_SECONDS)
             if not missing and self._store.check(["told"]):
-                return f"rank {self._store.get('told').decode()} of {self.size} was told to end"
+                return f"{self._named([int(self._store.get('told'))])} was told to end"
         except RuntimeError:
             # The store went with who kept it: the first process, unless torchrun did.
             missing = [] if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" else [0]
         if not missing:
             return "a process of this run ended or stopped answering"
-        return (
-            f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))} of {self.size} ended or stopped answering"
-        )
+        return f"{self._named(missing)} ended or stopped answering"
+
+    def _named(self, ranks: list[int]) -> str:
+        """Say which processes these are, and where."""
+        where = f" on {', '.join(dict.fromkeys(self._hosts[r] for r in ranks))}" if len(set(self._hosts)) > 1 else ""
+        return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} of {self.size}{where}"
 
     def _answer(self) -> None:
         with contextlib.suppress(RuntimeError):

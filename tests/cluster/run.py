@@ -33,8 +33,6 @@ PLAIN = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT / "src")}
 MEMBER = str(Path(__file__).with_name("member.py"))
 N, STEPS = 4, 10
 FIT = ["-m", "ccassg", "fit"]
-# Every frame of Ethernet, with its headers, for what it carries of TCP.
-FRAMING = 1514 / 1448
 
 
 def together(machines: Machines, work: list[str], folder: Path, *, names: list[str] | None = None) -> dict:
@@ -82,14 +80,13 @@ def same(folder: Path) -> dict:
 def wires(folder: Path) -> dict:
     """Bytes that each machine sends per step, on the wire and by the formula of the guide."""
     seen, _ = members(store := store_of("pubmed", folder), folder)
-    data = open_store(store)
-    parts = parts_for_ranks(data.graph, N)
-    exchanged = rows_exchanged(data.graph, parts)
-    width, hidden = min(512, data.graph.n_features), 512
+    graph = open_store(store).graph
+    exchanged = rows_exchanged(graph, parts_for_ranks(graph, N))
     rows = []
     for each in sorted(seen.values(), key=lambda member: member["rank"]):
-        formula = bytes_per_step(exchanged[int(each["rank"])], width, hidden, each["parameters"])
+        formula = bytes_per_step(exchanged[int(each["rank"])], graph.n_features)
         rows.append({"measured": each["sent_per_step"], "formula": formula})
+    assert all(abs(row["measured"] / row["formula"] - 1) < 0.03 for row in rows), rows
     return {"rows": rows}
 
 
@@ -102,10 +99,10 @@ def rows_exchanged(graph, parts) -> list[tuple[int, int]]:
     return [(int(np.sum(parts[out[0]] == r)), int(np.sum(into[1] == r))) for r in range(parts.max() + 1)]
 
 
-def bytes_per_step(rows: tuple[int, int], width: int, hidden: int, n_parameters: int, n: int = N) -> float:
-    """What a machine of ``n`` sends: Grams and gradients in a ring, rows of two views there and gradients back."""
-    added_up = 4 * (3 * width**2 + n_parameters)
-    return (2 * (n - 1) / n * added_up + sum(rows) * (2 * 4 * hidden + 8)) * FRAMING
+def bytes_per_step(rows: tuple[int, int], n_features: int, width: int = 512, n: int = N) -> float:
+    """What a machine of ``n`` sends: Grams and the first weight's gradient in a ring, rows of two views, and their gradients."""
+    added_up = 4 * (3 * width**2 + n_features * width)
+    return 2 * (n - 1) / n * added_up + sum(rows) * (2 * 4 * width + 8)
 
 
 def delays(folder: Path) -> dict:
@@ -147,7 +144,9 @@ def _break_and_resume(machines: Machines, fault: str, victim: str, folder: Path)
         machines.signal(victim, signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
     begun, seconds = time.monotonic(), {}
     while len(seconds) < len(left) and time.monotonic() < begun + 200:
-        seconds |= {name: time.monotonic() - begun for name in left if name not in seconds and running[name].poll() is not None}
+        seconds |= {
+            name: time.monotonic() - begun for name in left if name not in seconds and running[name].poll() is not None
+        }
         time.sleep(0.1)
     said = {name: re.findall("^Error: (.*)", (folder / f"{name}.log").read_text(), re.MULTILINE) for name in left}
     for name in machines.names:
@@ -175,8 +174,14 @@ def reads(folder: Path) -> dict:
                 os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         finish(together(machines, [MEMBER, str(folder / "disks" / "HOST"), str(folder), "3"], folder), folder)
         seen = [json.loads((folder / f"{name}.json").read_text()) for name in machines.names]
-    size = sum(file.stat().st_size for file in store.iterdir())
-    return {"store": size, "read": {each["rank"]: each["bytes_read"] for each in seen}}
+    graph = open_store(store, verify=False).graph
+    own = [int(n) for n in np.bincount(parts_for_ranks(graph, N))]
+    halo = [received for _, received in rows_exchanged(graph, parts_for_ranks(graph, N))]
+    rows = [
+        {"read": each["bytes_read"], "needed": 4 * graph.n_features * (own[rank] + halo[rank])}
+        for rank, each in enumerate(sorted(seen, key=lambda member: member["rank"]))
+    ]
+    return {"store": sum(file.stat().st_size for file in store.iterdir()), "rows": rows}
 
 
 def default(folder: Path) -> dict:

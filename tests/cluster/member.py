@@ -5,6 +5,7 @@ torchrun ... tests/cluster/member.py GRAPH FOLDER STEPS
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -40,7 +41,7 @@ def main() -> None:
     (folder / f"{socket.gethostname()}.json").write_text(
         json.dumps(
             {
-                "step_seconds": [later[0] - earlier[0] for earlier, later in zip(marks, marks[1:], strict=False)],
+                "step_seconds": [later[0] - earlier[0] for earlier, later in itertools.pairwise(marks)],
                 "sent_per_step": (marks[-1][1] - marks[0][1]) / (len(marks) - 1),
                 "bytes_read": marks[-1][2] - before,
                 "loss": model.history_["loss"],

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 # A rank that does not answer for this long is lost. Before the first step ranks may be busy reading much longer.
-STEP_TIMEOUT = timedelta(seconds=50)
+STEP_TIMEOUT = timedelta(seconds=40)
 SETUP_TIMEOUT = timedelta(minutes=30)
 # Who is alive answers a roll call within a moment, whatever it computes; for those who do not, nobody waits longer than this.
 ASK_SECONDS, LEAST_SECONDS, MOST_SECONDS = 0.2, 1.0, 5.0
@@ -160,10 +160,10 @@ class _Roll:
 
     def __init__(self, store: Any, rank: int, size: int, checkpoint: Path | None) -> None:
         self.rank, self.size, self.checkpoint = rank, size, checkpoint
-        self.called = False
+        self.called, self._who = False, ""
         self._store = store.clone() if hasattr(store, "clone") else store
         # Read now: the store may be lost together with a host.
-        self._store.set(f"host {rank}", socket.gethostname())
+        self._store.set(f"host {rank}", platform.node())
         self._hosts = [each.decode() for each in self._store.multi_get([f"host {r}" for r in range(size)])]
         self._store.set_timeout(timedelta(seconds=MOST_SECONDS))
         self._over = threading.Event()
@@ -173,13 +173,21 @@ class _Roll:
     def close(self) -> None:
         """Answer no more."""
         self._over.set()
-        self._thread.join(MOST_SECONDS)
+        if not self.called:  # else the store may not answer the thread
+            self._thread.join(MOST_SECONDS)
 
     def call(self, *, told: bool = False) -> str:
         """Return who was lost, in words; ``told`` says that this process was told to end."""
         self.called = True
+        # The store waits for an unplugged machine much longer than anybody should.
+        asking = threading.Thread(target=self._ask, kwargs={"told": told}, daemon=True)
+        asking.start()
+        asking.join(MOST_SECONDS + 1)
+        return self._who or self._keeper()
+
+    def _ask(self, *, told: bool) -> None:
         start = time.monotonic()
-        try:
+        with contextlib.suppress(RuntimeError):
             if told:
                 self._store.compare_set("told", "", str(self.rank))
             self._store.set("lost", "")
@@ -189,14 +197,19 @@ class _Roll:
                 if passed > (LEAST_SECONDS if len(missing) == 1 else MOST_SECONDS):
                     break
                 time.sleep(ASK_SECONDS)
-            if not missing and self._store.check(["told"]):
-                return f"{self._named([int(self._store.get('told'))])} was told to end"
-        except RuntimeError:
-            # The store went with who kept it: the first process, unless torchrun did.
-            missing = [] if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" else [0]
-        if not missing:
-            return "a process of this run ended or stopped answering"
-        return f"{self._named(missing)} ended or stopped answering"
+            if missing:
+                self._who = f"{self._named(missing)} ended or stopped answering"
+            elif self._store.check(["told"]):
+                self._who = f"{self._named([int(self._store.get('told'))])} was told to end"
+            else:
+                self._who = "a process of this run ended or stopped answering"
+
+    def _keeper(self) -> str:
+        """Name who kept the store, which does not answer: torchrun on one of the machines, or else the first process."""
+        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+            return f"{self._named([0])} ended or stopped answering"
+        where = f" on {os.environ['MASTER_ADDR']}" if len(set(self._hosts)) > 1 else ""
+        return f"a process of this run{where} ended or stopped answering"
 
     def _named(self, ranks: list[int]) -> str:
         """Say which processes these are, and where."""
@@ -207,8 +220,8 @@ class _Roll:
         with contextlib.suppress(RuntimeError):
             while not self._over.wait(ASK_SECONDS):
                 if self._store.check(["lost"]):
-                    self._store.set(f"here {self.rank}", "")
-                    return
+                    # Now, for the one that called first may take the store with it.
+                    return self._ask(told=False)
 
 
 _roll: _Roll | None = None

@@ -39,7 +39,7 @@ def together(machines: Machines, work: list[str], folder: Path, *, names: list[s
     """Start torchrun with some work on each machine; returns the processes, whose output goes to files by their names."""
     names = names or machines.names
     meet = [f"--nnodes={len(names)}", "--nproc-per-node=1", "--rdzv-backend=c10d"]
-    meet += [f"--rdzv-endpoint={names[0]}:29500", "--rdzv-conf=read_timeout=30"]
+    meet += [f"--rdzv-endpoint={names[0]}:29500"]
     command = [sys.executable, "-m", "torch.distributed.run", *meet, *work]
     return {name: machines.start(name, command, folder / f"{name}.log", **PLAIN) for name in names}
 

@@ -6,6 +6,7 @@ process nothing is shared.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import platform
@@ -183,6 +184,9 @@ class _Roll:
         asking = threading.Thread(target=self._ask, kwargs={"told": told}, daemon=True)
         asking.start()
         asking.join(MOST_SECONDS + 1)
+        if asking.is_alive() and "TORCHELASTIC_RUN_ID" in os.environ:
+            # torchrun, which started this process, waits for the same store without end and hears no other signal.
+            atexit.register(os.kill, os.getppid(), signal.SIGKILL)
         return self._who or self._keeper()
 
     def _ask(self, *, told: bool) -> None:
@@ -257,6 +261,8 @@ def _lost_ranks(noticed: str) -> Iterator[None]:
 
 def _lost(noticed: str, reason: str, *, told: bool = False) -> LostRankError:
     """Return the error that says who was lost, and how to go on."""
+    if _roll is None and int(os.environ.get("GROUP_WORLD_SIZE", "1")) > 1 and "GLOO_SOCKET_IFNAME" not in os.environ:
+        noticed += f" on {platform.node()}; if its name leads to 127.0.1.1, set GLOO_SOCKET_IFNAME=eth0 or what its network interface is called"
     who = "a process of this run ended or stopped answering" if _roll is None else _roll.call(told=told)
     path = None if _roll is None else _roll.checkpoint
     saved = "the last checkpoint, if there is one" if path is None else str(path)

@@ -126,6 +126,11 @@ def faults(folder: Path) -> dict:
         for victim in ("m3", "m1"):  # m1 keeps torchrun's store
             with Machines(N) as machines:
                 figures[f"{fault} {victim}"] = _break_and_resume(machines, fault, victim, folder)
+    for each in figures.values():
+        assert each["seconds"] is not None, figures
+        assert each["seconds"] < 60, figures
+        assert all(each["named"].values()), figures
+        assert each["resumed"], figures
     return figures
 
 
@@ -158,7 +163,7 @@ def _break_and_resume(machines: Machines, fault: str, victim: str, folder: Path)
     return {
         "seconds": max(seconds.values()) if len(seconds) == len(left) else None,
         "named": {name: any(f"on {victim} ended" in line for line in said[name]) for name in left},
-        "said": said,
+        "said": sorted({line.partition(" (noticed")[0] for lines in said.values() for line in lines}),
         "resumed": len(after) == len(saved) + 5 and np.array_equal(after[: len(saved)], saved),
     }
 
@@ -189,7 +194,7 @@ def default(folder: Path) -> dict:
     """The automatic encoder, on four machines and on one."""
     with Machines(N) as machines:
         finish(together(machines, [*FIT, "cora", "-o", str(folder / "four")], folder), folder)
-        printed = (folder / "m1.log").read_text()
+        printed = "".join((folder / f"{name}.log").read_text() for name in machines.names)
     alone([*FIT, "cora", "-o", str(folder / "one")])
     z_four, z_one = (read_embeddings(folder / run / "embedding.parquet")[0] for run in ("four", "one"))
     return {"equal": bool(np.array_equal(z_four, z_one)), "said": re.findall("note: (every .*)", printed)}
@@ -235,12 +240,12 @@ def main() -> None:
     if reason:
         print(reason)
         return
-    record = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in sys.argv[1:] or CHECKS:
         print(f"{name} ...", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             figures = CHECKS[name](Path(folder))
         made = {"commit": provenance.commit(), "machine": provenance.machine(1), "busy": os.getloadavg()[2] > 0.5}
+        record = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         record[name] = {"figures": figures, "made": made}
         print(json.dumps(figures, indent=1), flush=True)
         RESULTS.write_text(json.dumps(record, indent=1) + "\n")

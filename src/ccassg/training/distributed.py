@@ -45,6 +45,11 @@ def speaks() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
+def n_processes() -> int:
+    """Return how many processes torchrun started with this one."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def is_first_here() -> bool:
     """Tell whether this process, of those that torchrun started, is the first on its machine."""
     return int(os.environ.get("LOCAL_RANK", "0")) == 0
@@ -56,7 +61,7 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
 
     Where one of them is lost, or told to end, every other says which, and names the checkpoint to go on from.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+    if n_processes() < 2:
         yield True
         return
     cuda = torch.device(device).type == "cuda"

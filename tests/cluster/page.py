@@ -48,10 +48,9 @@ def _same(figures: dict) -> str:
 
 def _wires(figures: dict) -> str:
     rows = [
-        [f"m{i}", f"{row['measured'] / 1e6:.2f}", f"{row['formula'] / 1e6:.2f}"]
-        for i, row in enumerate(figures["rows"], 1)
+        [str(i), f"{row['measured'] / 1e6:.2f}", f"{row['formula'] / 1e6:.2f}"] for i, row in enumerate(figures["rows"])
     ]
-    return _table(["machine", "sent on its wire per step, MB", "by the formula below, MB"], rows)
+    return _table(["rank", "sent on its wire per step, MB", "by the formula below, MB"], rows)
 
 
 def _delays(figures: dict) -> str:
@@ -69,10 +68,8 @@ def _faults(figures: dict) -> str:
 
 
 def _reads(figures: dict) -> str:
-    rows = [
-        [f"m{i}", *(f"{row[key] / 1e6:.0f}" for key in ("needed", "read"))] for i, row in enumerate(figures["rows"], 1)
-    ]
-    return _table(["machine", f"needed of a store of {figures['store'] / 1e6:.0f} MB, MB", "read of it, MB"], rows)
+    rows = [[str(i), *(f"{row[key] / 1e6:.0f}" for key in ("needed", "read"))] for i, row in enumerate(figures["rows"])]
+    return _table(["rank", f"needed of a store of {figures['store'] / 1e6:.0f} MB, MB", "read of it, MB"], rows)
 
 
 def _default(figures: dict) -> str:

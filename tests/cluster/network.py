@@ -46,6 +46,7 @@ class Machines:
         self.names = [f"m{i}" for i in range(1, n + 1)]
         self._rate, self._delay, self._mark = rate, delay, f"cc{os.getpid()}"
         self._relay = None
+        self._started: list[subprocess.Popen] = []
         self._folder = tempfile.TemporaryDirectory()
         self.hosts = Path(self._folder.name) / "hosts"
         known = (f"{self.address(name)} {name}\n" for name in self.names)
@@ -83,6 +84,8 @@ class Machines:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for process in self._started:
+            process.kill()  # it may not have entered its namespace yet
         for name in (*self.names, "hub"):
             self.signal(name, signal.SIGKILL)
             subprocess.run(["ip", "netns", "del", self.space(name)], capture_output=True)
@@ -95,7 +98,9 @@ class Machines:
         begun = ["ip", "netns", "exec", self.space(name), "unshare", "--uts", "sh", "-c", START, name, *command]
         around = os.environ | environment | {"HOSTS": str(self.hosts)}
         with log.open("w") as file:
-            return subprocess.Popen(begun, stdout=file, stderr=file, env=around, start_new_session=True)
+            process = subprocess.Popen(begun, stdout=file, stderr=file, env=around, start_new_session=True)
+        self._started.append(process)
+        return process
 
     def signal(self, name: str, number: int) -> None:
         """Send a signal to every process of a machine."""

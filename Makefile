@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt
 
-.PHONY: demo test lint docs dist soak mutate clean help
+.PHONY: demo test lint docs dist soak cluster mutate clean help
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/ccassg demo
@@ -29,6 +29,9 @@ soak: $(VENV)/.installed-dev
 	@CCASSG_SOAK=1 CCASSG_FUZZ_FILES=3000 $(BIN)/python -m pytest tests/trust tests/io/test_fuzz.py tests/report/test_page.py
 	@$(BIN)/python tests/trust/table.py
 
+cluster: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.cluster.run
+
 MINUTES ?= 15
 SEED ?= 0
 mutate: $(VENV)/.installed-dev
@@ -42,6 +45,7 @@ help:
 	@echo "make docs   the documentation site, in site/"
 	@echo "make dist   the source archive and the wheel, in dist/"
 	@echo "make soak   the long form of the trust harnesses"
+	@echo "make cluster four machines that are network namespaces, as root; which fail and go on"
 	@echo "make mutate small random changes to the core: which does no test notice? (MINUTES=15 SEED=0)"
 	@echo "make clean  remove the virtual environment and build products"
 

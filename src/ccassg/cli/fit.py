@@ -79,6 +79,10 @@ def fit(
                 return
             for reason in getattr(model, "reasons_", ()):
                 say(f"chose {reason}")
+            if distributed.n_processes() > 1 and getattr(model, "settings_", {}).get("encoder") == "canonical":
+                say(
+                    "note: every process solved the same problem, as this encoder is not trained; -s encoder=gcn shares the work"
+                )
             with run.embedding(model, data, output) as z:
                 made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
                 run.save_run(output, model, data, z, source=files.graph, provenance=made_by, read_from=files.recorded())

@@ -6,8 +6,10 @@ process nothing is shared.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import platform
 import signal
 import threading
 import time
@@ -21,7 +23,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 # A rank that does not answer for this long is lost. Before the first step ranks may be busy reading much longer.
-STEP_TIMEOUT = timedelta(seconds=50)
+STEP_TIMEOUT = timedelta(seconds=40)
 SETUP_TIMEOUT = timedelta(minutes=30)
 # Who is alive answers a roll call within a moment, whatever it computes; for those who do not, nobody waits longer than this.
 ASK_SECONDS, LEAST_SECONDS, MOST_SECONDS = 0.2, 1.0, 5.0
@@ -43,6 +45,11 @@ def speaks() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
+def n_processes() -> int:
+    """Return how many processes torchrun started with this one."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def is_first_here() -> bool:
     """Tell whether this process, of those that torchrun started, is the first on its machine."""
     return int(os.environ.get("LOCAL_RANK", "0")) == 0
@@ -54,7 +61,7 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
 
     Where one of them is lost, or told to end, every other says which, and names the checkpoint to go on from.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+    if n_processes() < 2:
         yield True
         return
     cuda = torch.device(device).type == "cuda"
@@ -70,8 +77,8 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
         store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
         backend = "nccl" if cuda else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SETUP_TIMEOUT)
-    global _roll
-    _roll = _Roll(store, rank, size, checkpoint)
+        global _roll
+        _roll = _Roll(store, rank, size, checkpoint)
     try:
         with _told_to_end(_roll):
             yield speaks()
@@ -159,8 +166,11 @@ class _Roll:
 
     def __init__(self, store: Any, rank: int, size: int, checkpoint: Path | None) -> None:
         self.rank, self.size, self.checkpoint = rank, size, checkpoint
-        self.called = False
+        self.called, self._who = False, ""
         self._store = store.clone() if hasattr(store, "clone") else store
+        # Read now: the store may be lost together with a host.
+        self._store.set(f"host {rank}", platform.node())
+        self._hosts = [each.decode() for each in self._store.multi_get([f"host {r}" for r in range(size)])]
         self._store.set_timeout(timedelta(seconds=MOST_SECONDS))
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._answer, daemon=True)
@@ -169,13 +179,24 @@ class _Roll:
     def close(self) -> None:
         """Answer no more."""
         self._over.set()
-        self._thread.join(MOST_SECONDS)
+        if not self.called:  # else the store may not answer the thread
+            self._thread.join(MOST_SECONDS)
 
     def call(self, *, told: bool = False) -> str:
         """Return who was lost, in words; ``told`` says that this process was told to end."""
         self.called = True
+        # The store waits for an unplugged machine much longer than anybody should.
+        asking = threading.Thread(target=self._ask, kwargs={"told": told}, daemon=True)
+        asking.start()
+        asking.join(MOST_SECONDS + 1)
+        if asking.is_alive() and "TORCHELASTIC_RUN_ID" in os.environ:
+            # torchrun, which started this process, waits for the same store without end and hears no other signal.
+            atexit.register(os.kill, os.getppid(), signal.SIGKILL)
+        return self._who or self._keeper()
+
+    def _ask(self, *, told: bool) -> None:
         start = time.monotonic()
-        try:
+        with contextlib.suppress(RuntimeError):
             if told:
                 self._store.compare_set("told", "", str(self.rank))
             self._store.set("lost", "")
@@ -185,23 +206,31 @@ class _Roll:
                 if passed > (LEAST_SECONDS if len(missing) == 1 else MOST_SECONDS):
                     break
                 time.sleep(ASK_SECONDS)
-            if not missing and self._store.check(["told"]):
-                return f"rank {self._store.get('told').decode()} of {self.size} was told to end"
-        except RuntimeError:
-            # The store went with who kept it: the first process, unless torchrun did.
-            missing = [] if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" else [0]
-        if not missing:
-            return "a process of this run ended or stopped answering"
-        return (
-            f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))} of {self.size} ended or stopped answering"
-        )
+            if missing:
+                self._who = f"{self._named(missing)} ended or stopped answering"
+            elif self._store.check(["told"]):
+                self._who = f"{self._named([int(self._store.get('told'))])} was told to end"
+            else:
+                self._who = "a process of this run ended or stopped answering"
+
+    def _keeper(self) -> str:
+        """Name who kept the store, which does not answer: torchrun on one of the machines, or else the first process."""
+        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+            return f"{self._named([0])} ended or stopped answering"
+        where = f" on {os.environ['MASTER_ADDR']}" if len(set(self._hosts)) > 1 else ""
+        return f"a process of this run{where} ended or stopped answering"
+
+    def _named(self, ranks: list[int]) -> str:
+        """Say which processes these are, and where."""
+        where = f" on {', '.join(dict.fromkeys(self._hosts[r] for r in ranks))}" if len(set(self._hosts)) > 1 else ""
+        return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} of {self.size}{where}"
 
     def _answer(self) -> None:
         with contextlib.suppress(RuntimeError):
             while not self._over.wait(ASK_SECONDS):
                 if self._store.check(["lost"]):
-                    self._store.set(f"here {self.rank}", "")
-                    return
+                    # Now, for the one that called first may take the store with it.
+                    return self._ask(told=False)
 
 
 _roll: _Roll | None = None
@@ -237,6 +266,8 @@ def _lost_ranks(noticed: str) -> Iterator[None]:
 
 def _lost(noticed: str, reason: str, *, told: bool = False) -> LostRankError:
     """Return the error that says who was lost, and how to go on."""
+    if _roll is None and int(os.environ.get("GROUP_WORLD_SIZE", "1")) > 1 and "GLOO_SOCKET_IFNAME" not in os.environ:
+        noticed += f" on {platform.node()}; if its name leads to 127.0.1.1, set GLOO_SOCKET_IFNAME=eth0 or what its network interface is called"
     who = "a process of this run ended or stopped answering" if _roll is None else _roll.call(told=told)
     path = None if _roll is None else _roll.checkpoint
     saved = "the last checkpoint, if there is one" if path is None else str(path)

@@ -13,6 +13,8 @@ CHECKS = ("same", "wires", "delays", "faults", "reads", "default")
 
 def tables(record: dict) -> str:
     """The figures as Markdown; checks without a recorded run say so."""
+    if not record:
+        return "No figures are recorded yet."
     figures = {name: record[name]["figures"] for name in CHECKS if name in record}
     parts = [DRAW[name](figures[name]) if name in figures else f"`{name}`: not recorded yet." for name in CHECKS]
     commits = sorted({str((each["made"]["commit"] or {}).get("id", ""))[:7] for each in record.values()})

@@ -26,9 +26,9 @@ Pair: TypeAlias = tuple[Tensor, Tensor, Tensor]
 MAX_PAIRS, MIN_PAIRS, PAIR_BYTES = 20, 4, 400_000_000
 # Beyond so many multiplications in one gradient, single precision.
 SINGLE_PRODUCTS = 1e9
-# Thousands of classes would take hours: each strength gets as many gradients as these multiplications allow, about half a
+# Thousands of classes would take hours: each strength gets as many gradients as these multiplications allow, a quarter of a
 # minute on one core, but no fewer than the least.
-MAX_GRADIENTS, MIN_GRADIENTS, MAX_PRODUCTS = 4000, 5, 4e11
+MAX_GRADIENTS, MIN_GRADIENTS, MAX_PRODUCTS = 4000, 5, 2e11
 # The bound on the curvature (Böhning's) counts for this part, lest a weight without curvature at the start take any step.
 BOUND_PART = 0.01
 # Squared lengths below this part of the longest are rounding errors.

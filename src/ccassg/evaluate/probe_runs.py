@@ -153,6 +153,13 @@ def _tested(batch: Batch, group: int, labels: Array, weights: Tensor) -> tuple[l
 def _logits(batch: Batch, group: int, nodes: Array, weights: Tensor) -> Iterator[Tensor]:
     """Yield the logits (s, c, m) of some nodes, a block of them at a time."""
     step = min(BLOCK_ROWS, max(BLOCK_BYTES // max(weights[..., 0].nbytes, 4 * weights.shape[2]), 1))
+    embedding: Any = batch.embeddings[batch.groups[group][0]]
+    if sp.issparse(embedding):
+        flat = weights.flatten(0, 1).cpu().numpy()
+        for start in range(0, len(nodes), step):
+            found = embedding[nodes[start : start + step]] @ flat[:, :-1].T + flat[:, -1]
+            yield torch.from_numpy(found.T.reshape(*weights.shape[:2], -1)).to(weights)
+        return
     for start in range(0, len(nodes), step):
         rows = softmax.with_ones(batch.rows(group, nodes[start : start + step]).to(weights.device))
         yield weights.to(rows.dtype) @ rows.T

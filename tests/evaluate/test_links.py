@@ -236,3 +236,12 @@ def test_cora_is_found_again(dataset):
         found["embedding"]["auc"]
         > max(found[name]["auc"] for name in found if name not in ("embedding", "cosine")) + 0.02
     )
+
+
+def test_links_need_pairs_with_and_without_an_edge():
+    z = np.random.default_rng(0).normal(size=(4, 3))
+    pairs = np.stack(np.triu_indices(4, 1))
+    with pytest.raises(ValueError, match="has only one of both"):
+        suggest_links(z, as_graph(pairs))
+    found, _ = suggest_links(z, as_graph(pairs[:, 1:]), k=1)
+    assert found.tolist() == [pairs[:, 0].tolist()]

@@ -47,6 +47,8 @@ def test_blocks_agree_with_the_whole_matrix(metric, block):
 
 def test_distances_and_a_far_origin():
     order, scores = most_similar(Z + 1000, [7], 3, "euclidean")
+    apart = Z + np.resize([1e3, -1e3], Z.shape[1]).astype(np.float32)  # columns have centres of their own
+    assert most_similar(apart, [7], 3, "euclidean")[0].tolist() == most_similar(Z, [7], 3, "euclidean")[0].tolist()
     expected, values = reference((Z + 1000).astype(np.float64), 7, 3, "euclidean")
     assert order[0].tolist() == expected.tolist()
     np.testing.assert_allclose(scores[0], values, rtol=1e-4)

@@ -88,6 +88,12 @@ def test_many_whole_numbers_with_gaps_are_a_quantity_and_without_them_classes():
     assert as_target(np.arange(300)) is None
 
 
+def test_more_than_twenty_fractions_are_a_quantity_the_first_among_them():
+    names = [str(i + 0.5) for i in range(21)]
+    assert as_target(np.arange(20), names) is None
+    assert as_target(np.arange(21), names) is not None
+
+
 def test_a_quantity_is_a_regression(clusters):
     rng = np.random.default_rng(0)
     z = rng.normal(size=(300, 3)).astype(np.float32)

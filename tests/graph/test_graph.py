@@ -15,6 +15,10 @@ def test_frozen():
     assert "nodes: 3" in repr(graph)
 
 
+def test_a_graph_made_by_hand_is_undirected_unless_it_says_so():
+    assert not Graph(np.array([0, 1, 2]), np.array([1, 0])).directed
+
+
 def test_counts_describe_the_graph():
     graph = as_graph(np.array([[0, 1], [1, 2]]), np.ones((4, 3)))
     assert graph.counts() == {"nodes": 4, "edges": 2, "isolated": 1, "features": 3}

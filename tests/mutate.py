@@ -26,8 +26,9 @@ WHOLE = ("test_estimator.py", "test_contract.py")
 TEMPORARY = "temporary-files-of-tests"
 # Sizes of pieces of work and limits of time, on which no result depends, and texts about an object.
 NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT|SPILL)\w*|__(repr|str)__")
-# Arguments for a check of the code itself, for the kind of machine, for memory that is used again, and for the end of a process.
-KEPT = ("strict", "device", "out", "copy", "daemon")
+# Arguments for a check of the code itself, for the kind of machine, for memory that is used again, for the end of a process, and
+# for what is warned of.
+KEPT = ("strict", "device", "out", "copy", "daemon", "over", "divide", "invalid")
 PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div"
 SWAPS: dict[type, Any] = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
 for one, other in (pair.split() for pair in PAIRS.split(", ")):

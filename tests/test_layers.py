@@ -26,6 +26,7 @@ LAYERS = {
     "defaults": 3,
     "parameters": 4,
     "system": 4,
+    "encoder_shape": 4,
     "model_file": 4,
     "estimator": 4,
     "node_embedder": 4,

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ccassg import memory, parameters
 from ccassg.defaults import canonical, choice
+from ccassg.encoder_shape import of_shape, shape_of
 from ccassg.graph import Dataset, FeatureSpace, Graph
 from ccassg.graph.checks import check_callable, check_count, shown, without_torch
 from ccassg.graph.device import device_of
@@ -26,7 +27,6 @@ from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
 from ccassg.model.presets import FAST, PRESETS
-from ccassg.parameters import MAX_HOPS, MAX_LAYERS
 from ccassg.system import System, with_weights
 from ccassg.training.embedding import embed, embed_blocks
 from ccassg.training.head import GRAM_FROM
@@ -314,14 +314,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     def _state(self) -> dict[str, Any]:
         settings = {name: value for name, value in self.settings_.items() if name != "augmentations"}
         settings["device"] = str(settings["device"])
-        return {"settings": settings, "reasons": self.reasons_, "encoder": _shape(self.encoder_)}
+        return {"settings": settings, "reasons": self.reasons_, "encoder": shape_of(self.encoder_)}
 
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         if not isinstance(state["settings"], dict):
             raise TypeError("settings must be an object")
         self.settings_ = dict(state["settings"])
         self.reasons_ = [str(reason) for reason in state["reasons"]]
-        self.encoder_ = with_weights(lambda: _of_shape(state["encoder"]), tensors)
+        self.encoder_ = with_weights(lambda: of_shape(state["encoder"]), tensors)
         if self.encoder_.dims[0] != self.n_features_in_:
             raise ValueError(f"the encoder does not take {self.n_features_in_} features")
 
@@ -338,23 +338,3 @@ def _bytes_of_training(dims: Sequence[int], settings: Settings, n_nodes: int) ->
     rows = min(n_nodes, settings.loss_nodes or settings.batch_nodes or n_nodes)
     by_grams = len(dims) > 2 and (settings.batch_nodes or rows >= GRAM_FROM * dims[-1])
     return 4 * (4 * weights + 2 * rows * sum(dims[1:]) + 3 * dims[-2 if by_grams else -1] ** 2)
-
-
-def _shape(encoder: Encoder | Canonical) -> dict[str, Any]:
-    """Return what an encoder is, apart from its weights."""
-    if isinstance(encoder, Canonical):
-        return {"n_features": encoder.dims[0], "widths": encoder.widths, "hops": encoder.hops}
-    return {"dims": encoder.dims, "propagate": encoder.propagate, "batch_norm": len(encoder.norms) > 0}
-
-
-def _of_shape(shape: dict[str, Any]) -> Encoder | Canonical:
-    """Return an encoder of a shape that anyone may have written into a file."""
-    if "hops" in shape:
-        widths, hops = ([int(number) for number in shape[name]] for name in ("widths", "hops"))
-        if len(widths) != 3 or min(widths) < 0 or hops != sorted(set(hops)) or not 0 == hops[0] <= hops[-1] <= MAX_HOPS:
-            raise ValueError(f"there is no encoder with widths {widths} and hops {hops}")
-        return Canonical(int(shape["n_features"]), widths, hops)
-    dims = [int(width) for width in shape["dims"]]
-    if not 2 <= len(dims) <= MAX_LAYERS + 1:
-        raise ValueError(f"there is no encoder with {len(dims) - 1} layers")
-    return Encoder(dims, propagate=bool(shape["propagate"]), batch_norm=bool(shape["batch_norm"]))

@@ -154,15 +154,15 @@ def _logits(batch: Batch, group: int, nodes: Array, weights: Tensor) -> Iterator
     """Yield the logits (s, c, m) of some nodes, a block of them at a time."""
     step = min(BLOCK_ROWS, max(BLOCK_BYTES // max(weights[..., 0].nbytes, 4 * weights.shape[2]), 1))
     embedding: Any = batch.embeddings[batch.groups[group][0]]
-    if sp.issparse(embedding):
-        flat = weights.flatten(0, 1).cpu().numpy()
-        for start in range(0, len(nodes), step):
-            found = embedding[nodes[start : start + step]] @ flat[:, :-1].T + flat[:, -1]
-            yield torch.from_numpy(found.T.reshape(*weights.shape[:2], -1)).to(weights)
-        return
+    flat = weights.flatten(0, 1).cpu().numpy() if sp.issparse(embedding) else None
     for start in range(0, len(nodes), step):
-        rows = softmax.with_ones(batch.rows(group, nodes[start : start + step]).to(weights.device))
-        yield weights.to(rows.dtype) @ rows.T
+        some = nodes[start : start + step]
+        if flat is not None:  # never dense
+            found = embedding[some] @ flat[:, :-1].T + flat[:, -1]
+            yield torch.from_numpy(found.T.reshape(*weights.shape[:2], -1)).to(weights)
+        else:
+            rows = softmax.with_ones(batch.rows(group, some).to(weights.device))
+            yield weights.to(rows.dtype) @ rows.T
 
 
 def by_logistic(batch: Batch, labels: Array, tolerance: float) -> ProbeResult:

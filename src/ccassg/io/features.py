@@ -171,21 +171,25 @@ def choose_ids(table: Table, name: str | int | None, edge_ids: pa.Array | None) 
 def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedArray) -> bool:
     """Return whether a column holds ids, all different, and some of them are those of the edges."""
     try:
-        ids = unique_ids(table, name, column)
+        ends, rows = _alike(edge_ids, table, unique_ids(table, name, column))
     except ValueError:
         return False
-    ends, rows = settle([pa.chunked_array([edge_ids]), ids], [True, table.is_text])
-    return bool((positions(flat(ends), flat(rows)) >= 0).any())
+    return bool((positions(ends, rows) >= 0).any())
 
 
 def _repeats(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedArray) -> bool:
     """Return whether a column holds ids of the edges and nothing else, in more rows than there are of these."""
     try:
-        ids = as_ids(table, name, column)
+        ends, rows = _alike(edge_ids, table, as_ids(table, name, column))
     except ValueError:
         return False
+    return len(rows) > len(ends) and bool((positions(rows, ends) >= 0).all())
+
+
+def _alike(edge_ids: pa.Array, table: Table, ids: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
+    """Return the ids of edges and those of a table as one type."""
     ends, rows = settle([pa.chunked_array([edge_ids]), ids], [True, table.is_text])
-    return len(rows) > len(ends) and bool((positions(flat(rows), flat(ends)) >= 0).all())
+    return flat(ends), flat(rows)
 
 
 def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> Learned:

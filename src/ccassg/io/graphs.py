@@ -16,8 +16,9 @@ from ccassg.io.edges import read_edges
 from ccassg.io.features import read_nodes
 from ccassg.io.files import LIMITS, Reading, suffix_of
 from ccassg.io.h5ad import read_h5ad_graph
-from ccassg.io.ids import flat, number_ids, positions, settle, to_numpy
+from ccassg.io.ids import number_ids, settle, to_numpy
 from ccassg.io.labels import Unclear, encode_labels, read_labels
+from ccassg.io.matching import match_labels, match_nodes
 from ccassg.io.objects import as_rows
 from ccassg.io.side_by_side import read_side_by_side
 from ccassg.io.tables import EdgeRows, Learned, NodeRows
@@ -158,7 +159,7 @@ def read_graph(
             reading=reading,
         )
         notes += nodes.notes
-    node_ids, place = _match_nodes(found, edge_ids, codes, nodes)
+    node_ids, place = match_nodes(found, edge_ids, codes, nodes)
     if found.directed and not directed:
         notes.append(f"{found.name} is directed; every edge got its reverse (`directed=True` keeps directions)")
     graph = _build(found, codes if place is None else place[codes], len(node_ids), nodes, directed)
@@ -186,7 +187,7 @@ def read_graph(
                 labels, node_ids=node_ids, id_column=id_named, label_column=label_column, reading=reading
             )
             notes += table.notes
-            y, class_names = _match_labels(table, node_ids, found.from_text, notes)
+            y, class_names = match_labels(table, node_ids, found.from_text, notes)
         except Unclear as unclear:
             if is_asked:
                 raise
@@ -250,60 +251,6 @@ def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path |
     return None
 
 
-def _match_nodes(
-    edges: EdgeRows, edge_ids: pa.Array, codes: Array, nodes: NodeRows | None
-) -> tuple[pa.Array, Array | None]:
-    """Return all node ids in the order of the rows, and for each id of the edges its row (None: the same order)."""
-    if nodes is None:
-        if edges.node_ids is None:
-            return edge_ids, None
-        listed_ids, listed_text, name = edges.node_ids, edges.from_text, edges.name
-    elif nodes.ids is not None:
-        listed_ids, listed_text, name = nodes.ids, nodes.from_text, nodes.name
-    else:
-        return _rows_in_order(edges, edge_ids, nodes)
-    seen, all_ids = settle([pa.chunked_array([edge_ids]), listed_ids], [edges.from_text, listed_text])
-    among = flat(all_ids)
-    place = positions(flat(seen), among)
-    lacking = np.flatnonzero(place < 0)
-    if len(lacking) == len(place) and len(place):
-        raise ValueError(
-            f"{name} and {edges.name} have no id in common: the first names nodes such as {tables.shown(among[0].as_py())}, "
-            f"the second {tables.shown(edge_ids[0].as_py())}; check `id_column`, `source` and `target`"
-        )
-    if len(lacking):
-        examples = edge_ids.take(pa.array(lacking[:3])).to_pylist()
-        raise ValueError(
-            f"{name} lacks {len(lacking):,} of the {len(place):,} nodes that {edges.name} names (first "
-            f"{tables.listed(examples)}){_as_in(edges, codes, place < 0)}; add their rows, or take their edges out"
-        )
-    return among, place
-
-
-def _as_in(edges: EdgeRows, codes: Array, lacking: Array) -> str:
-    """Say where the first edge to one of the lacking ids stands, if the file has lines or rows."""
-    if edges.table is None:
-        return ""
-    row = int(np.flatnonzero(lacking[codes].any(axis=0))[0])
-    return f", as in {edges.table.place(row)}"
-
-
-def _rows_in_order(edges: EdgeRows, edge_ids: pa.Array, nodes: NodeRows) -> tuple[pa.Array, Array]:
-    if not pa.types.is_integer(edge_ids.type):
-        raise ValueError(
-            f"{nodes.name} has no ids, but {edges.name} names nodes such as {tables.shown(edge_ids[0].as_py())}; give the ids "
-            f"of the rows in a file (`ids`), one a line"
-        )
-    place = edge_ids.to_numpy()
-    bad = place[(place < 0) | (place >= nodes.n_rows)]
-    if len(bad):
-        raise ValueError(
-            f"{nodes.name} has rows for the nodes 0 .. {nodes.n_rows - 1}, but {edges.name} names {len(bad):,} others, first "
-            f"{bad[0]}; add their rows, or give the ids of the rows in a file (`ids`)"
-        )
-    return pa.array(np.arange(nodes.n_rows)), place
-
-
 def _build(edges: EdgeRows, codes: Array, n_nodes: int, nodes: NodeRows | None, directed: bool) -> Graph:
     features: Features | None = None if nodes is None else nodes.features
     try:
@@ -324,32 +271,3 @@ def _ids_or_none(ids: pa.Array) -> pa.Array | Array | None:
         return ids
     numbers = to_numpy(ids)
     return None if np.array_equal(numbers, np.arange(len(numbers))) else numbers
-
-
-def _match_labels(
-    labels: NodeRows, node_ids: pa.Array, from_text: bool, notes: list[str]
-) -> tuple[Array, tuple[str, ...]]:
-    codes, class_names = encode_labels(labels)
-    n = len(node_ids)
-    if labels.ids is None:
-        if labels.n_rows != n:
-            raise ValueError(
-                f"{labels.name} has {labels.n_rows:,} labels without ids, but the graph has {n:,} nodes; give one each, or "
-                f"a column of ids"
-            )
-        return codes, class_names
-    given, known = settle([labels.ids, pa.chunked_array([node_ids])], [labels.from_text, from_text])
-    place = positions(flat(given), flat(known))
-    inside = place >= 0
-    if not inside.any():
-        raise ValueError(
-            f"{labels.name} labels no node of the graph: it names {tables.shown(flat(given)[0].as_py())}, the graph "
-            f"{tables.shown(node_ids[0].as_py())}; check `id_column`"
-        )
-    if not inside.all():
-        notes.append(
-            f"{labels.name}: left out the labels of {tables.counted(int((~inside).sum()), 'id', 'ids')} not in the graph"
-        )
-    y = np.full(n, -1, np.int64)
-    y[place[inside]] = codes[inside]
-    return y, class_names

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ccassg.datasets import stochastic_block_graph
+from ccassg.datasets import load_dataset, stochastic_block_graph
 from ccassg.estimator import CCASSG
 from ccassg.experiments.reproduce import summarize
 from fake_records import fake_record
@@ -25,6 +25,14 @@ def test_every_contestant_is_scored_on_one_split_by_every_probe():
         assert all(0 < value <= 1 for scores in probes.values() for value in scores.values())
     one = default_settings.score_contestant(run | {"contestant": "default"}, stochastic_block_graph(**GRAPH, seed=0))
     assert one["probes"] == found["default"]
+
+
+def test_splits_are_drawn_anew_with_as_many_labels():
+    data = load_dataset("cora")
+    found = [default_settings.score_other_splits({"dataset": "cora", "epochs": 20, "seed": s}, data) for s in (0, 1)]
+    assert set(found[0]["probes"]) == {"A X", "A^2 X", "A^4 X", "default"}
+    assert found[0] != found[1]  # averaged features are the same for both; the splits are not
+    assert default_settings._other_rows({"Cora": [{"result": one} for one in found]})[0][""] == "A X"
 
 
 def test_the_probe_is_chosen_on_validation():

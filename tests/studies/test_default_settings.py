@@ -30,7 +30,7 @@ def test_every_contestant_is_scored_on_one_split_by_every_probe():
 def test_splits_are_drawn_anew_with_as_many_labels():
     data = load_dataset("cora")
     found = [default_settings.score_other_splits({"dataset": "cora", "epochs": 20, "seed": s}, data) for s in (0, 1)]
-    assert set(found[0]["probes"]) == {"A X", "A^2 X", "A^4 X", "default"}
+    assert set(found[0]["probes"]) == {"A X", "A^2 X", "A^4 X", "CCA-SSG, preset", "default"}
     assert found[0] != found[1]  # averaged features are the same for both; the splits are not
     assert default_settings._other_rows({"Cora": [{"result": one} for one in found]})[0][""] == "A X"
 

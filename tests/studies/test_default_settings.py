@@ -70,5 +70,16 @@ def test_the_cost_is_measured_in_turns():
 
 def test_graphs_of_others_are_asked_for_by_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("CCASSG_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"must hold edges\.parquet, features\.npz and labels\.npy"):
+    with pytest.raises(FileNotFoundError, match="set CCASSG_DATA"):
         default_settings.own_graph("acm")
+
+
+def test_the_large_graph_is_judged_by_the_convex_probe_alone():
+    plan = default_settings.STUDY.plan(datasets=("wordnet",), n_seeds=2)
+    assert {cell: len(runs) for cell, runs in default_settings.cells(plan).items()} == {
+        ("default", "wordnet"): 2,
+        ("raw features", "wordnet"): 2,
+    }
+    data = load_dataset("cora")
+    run = {"dataset": "wordnet", "epochs": 20, "seed": 0}
+    assert list(default_settings._probed(data.graph.features, data, run, data.split(0))) == ["convex"]

@@ -27,9 +27,15 @@ def test_every_contestant_is_scored_on_one_split_by_every_probe():
     assert one["probes"] == found["default"]
 
 
-def test_splits_are_drawn_anew_with_as_many_labels():
+def test_other_splits_are_like_the_public_one():
     data = load_dataset("cora")
-    found = [default_settings.score_other_splits({"dataset": "cora", "epochs": 20, "seed": s}, data) for s in (0, 1)]
+    public, drawn = data.public_split, default_settings.redrawn_split(data.y, 20, 0)
+    for part in ("train", "val", "test"):
+        assert len(getattr(drawn, part)) == len(getattr(public, part))
+    assert np.bincount(data.y[drawn.train]).tolist() == [20] * 7
+    assert len(np.unique(np.concatenate([drawn.train, drawn.val, drawn.test]))) == 140 + 500 + 1000
+    run = {"dataset": "cora", "epochs": 20, "n_per_class": 20}
+    found = [default_settings.score_other_splits(run | {"seed": s}, data) for s in (0, 1)]
     assert set(found[0]["probes"]) == {"A X", "A^2 X", "A^4 X", "CCA-SSG, preset", "default"}
     assert found[0] != found[1]  # averaged features are the same for both; the splits are not
     assert default_settings._other_rows({"Cora": [{"result": one} for one in found]})[0][""] == "A X"

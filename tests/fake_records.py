@@ -46,7 +46,7 @@ def _result(run, rng):
         }
     if run["task"] == "default-contestant":
         return {"probes": _probes(rng)}
-    if run["task"] == "default-synthetic":
+    if run["task"] in ("default-synthetic", "default-other-splits"):
         return {"probes": {name: _probes(rng) for name in CONTESTANTS}}
     if run["task"] == "default-new-nodes":
         return {"test_accuracy": {"default, with edges": float(rng.random())}}

@@ -71,7 +71,7 @@ def carry_out(
 
     def fits(run: Run) -> bool:
         # Asked anew before every run: what the first of its kind took is known by then.
-        return end is None or time.monotonic() + Estimates(list(records)).seconds(run) <= end
+        return end is None or time.monotonic() + Estimates(records).seconds(run) <= end
 
     failures = []
     for (alone, tasks), group in itertools.groupby(todo, key=lambda one: (one.alone, one.tasks)):

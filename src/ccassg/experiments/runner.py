@@ -1,10 +1,11 @@
 """Do what is not done yet: every run in a process of its own, finished ones never again."""
 
 import importlib
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import torch
@@ -40,38 +41,42 @@ def carry_out(
 
     Interrupted in whatever way, the next call continues: what was finished is on disk, the rest is done again. ``jobs`` runs
     at a time share the processors evenly; after every run ``on_run`` gets a few words on it. ``fits`` is asked before every run:
-    what does not fit is left out. Returns the number of runs that were done now. If some fail, FailedRunsError comes after all others; if the files of a dataset are not there,
-    FileNotFoundError comes before any.
+    what does not fit is left out. Returns the number of runs that were done now. If some fail, FailedRunsError comes after all
+    others; if the files of a dataset are not there, FileNotFoundError comes before any.
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     todo = missing(runs, records)
     require_files(todo, data_dir)
     threads = max(torch.get_num_threads() // jobs, 1)  # as OMP_NUM_THREADS and the processors given to us have it
+    crew = _Crew({"tasks": tasks, "data_dir": None if data_dir is None else str(data_dir), "threads": threads})
+    waiting = iter(todo)
+    at_work: dict[Future[Record], Run] = {}
     failures: list[str] = []
     n_done = 0
-    crew = _Crew({"tasks": tasks, "data_dir": None if data_dir is None else str(data_dir), "threads": threads})
     with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(lambda run: crew.do(run) if fits(run) else None, run): run for run in todo}
         try:
-            for future in as_completed(futures):
-                run = futures[future]
-                what = f"{run.get('method', run['task'])} on {run['dataset']}, seed {run['seed']}"
-                try:
-                    record = future.result()
-                    if record is None:
-                        continue
-                    records.add(record)
-                    n_done += 1
-                    outcome = f"{what}: {record['seconds']['total']:.1f} s"
-                except WorkerError as error:
-                    failures.append(f"{what}: {error}")
-                    outcome = f"{what}: failed: {error}"
-                if on_run is not None:
-                    on_run(outcome)
+            while True:
+                at_work |= {
+                    pool.submit(crew.do, run): run
+                    for run in itertools.islice(filter(fits, waiting), jobs - len(at_work))
+                }
+                if not at_work:
+                    break
+                for future in wait(at_work, return_when=FIRST_COMPLETED).done:
+                    run = at_work.pop(future)
+                    what = f"{run.get('method', run['task'])} on {run['dataset']}, seed {run['seed']}"
+                    try:
+                        record = future.result()
+                        records.add(record)
+                        n_done += 1
+                        outcome = f"{what}: {record['seconds']['total']:.1f} s"
+                    except WorkerError as error:
+                        failures.append(f"{what}: {error}")
+                        outcome = f"{what}: failed: {error}"
+                    if on_run is not None:
+                        on_run(outcome)
         finally:
-            for future in futures:
-                future.cancel()
             crew.stop()
     if failures:
         raise FailedRunsError(f"{len(failures)} of {len(todo)} runs failed:\n" + "\n".join(failures))

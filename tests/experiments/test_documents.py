@@ -136,3 +136,11 @@ def test_tables_of_somebody_else_stay(tmp_path, fake, name):
     (tmp_path / name).unlink()
     for _ in range(2):
         assert write("citation", experiment, records, plan) is not None
+
+
+def test_what_has_no_records_any_more_is_not_shown(tmp_path):
+    document = tmp_path / "reproduction.md"
+    document.write_text("<!-- begin: citation -->\n\nof an earlier revision\n\n<!-- end: citation -->\n")
+    experiment = EXPERIMENTS["citation"]
+    assert write("citation", experiment, Records(tmp_path), experiment.plan(), document=document) is None
+    assert document.read_text() == "<!-- begin: citation -->\n\nNot recorded.\n\n<!-- end: citation -->\n"

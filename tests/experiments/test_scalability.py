@@ -28,3 +28,5 @@ def test_every_run_has_the_machine_to_itself_and_the_table_says_so(tmp_path, fak
     assert drawn.notes.startswith("The best over 3 runs.")
     assert "one at a time, with all processors" in drawn.notes
     assert "Threads: 2." in drawn.notes
+    records[1]["result"]["share_of_others"] = 0.034
+    assert "Threads: 2; other programs took up to 3 % of" in EXPERIMENT.draw({cell: records}, plan, tmp_path).notes

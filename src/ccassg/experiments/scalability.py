@@ -32,7 +32,7 @@ def draw(found: Found, plan: Plan, _: Path) -> Drawn:
         if {*HEAVIER, OURS} <= set(by_method):
             holds[dataset] = _lighter(by_method)
     notes = (
-        f"{count_note(map(len, found.values()), 'The best')} {NOTE} {_threads_note(found)} The paper's figures are those of an NVIDIA V100 "
+        f"{count_note(map(len, found.values()), 'The best')} {NOTE} {_machine_note(found)} The paper's figures are those of an NVIDIA V100 "
         "and of its memory."
     )
     findings = verdict("CCA-SSG trains in less time and memory than MVGRL and GRACE", holds)
@@ -49,10 +49,14 @@ def _costs(done: list[Record]) -> dict[str, str]:
     }
 
 
-def _threads_note(found: Found) -> str:
-    """Say how many threads the runs had; they are compared with each other."""
-    threads = sorted({record["machine"]["threads"] for done in found.values() for record in done})
-    return f"Threads: {', '.join(map(str, threads))}."
+def _machine_note(found: Found) -> str:
+    """Say how many threads the runs had, and how much of the processors other programs took meanwhile, where that is known."""
+    records = [record for done in found.values() for record in done]
+    threads = sorted({record["machine"]["threads"] for record in records})
+    shares = [record["result"].get("share_of_others") for record in records]
+    known = [share for share in shares if share is not None]
+    others = f"; other programs took up to {100 * max(known):.0f} % of the processors meanwhile" if known else ""
+    return f"Threads: {', '.join(map(str, threads))}{others}."
 
 
 def _run(method: str, dataset: str, seed: int) -> Run:

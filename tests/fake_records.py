@@ -46,8 +46,10 @@ def _result(run, rng):
         }
     if run["task"] == "default-contestant":
         return {"probes": _probes(rng)}
-    if run["task"] in ("default-synthetic", "default-other-splits"):
+    if run["task"] == "default-synthetic":
         return {"probes": {name: _probes(rng) for name in CONTESTANTS}}
+    if run["task"] == "default-other-splits":
+        return {"probes": {name: _probes(rng) for name in (*CONTESTANTS, "CCA-SSG, preset")}}
     if run["task"] == "default-new-nodes":
         return {"test_accuracy": {"default, with edges": float(rng.random())}}
     if run["task"] == "default-cost":

@@ -57,6 +57,7 @@ def test_runs_are_json_and_all_different(name):
     assert len(keys(runs)) == len(runs)
     assert json.loads(json.dumps(runs)) == runs
     quick = experiment.runs(experiment.plan(quick=True))
+    assert quick
     assert keys(quick) <= keys(runs)  # a quick run counts towards the full one
 
 

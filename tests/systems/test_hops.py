@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from ccassg import as_graph
 from ccassg.datasets import stochastic_block_graph
 from ccassg.graph import Graph
+from ccassg.systems import hops
 from ccassg.systems.hops import Hops
 from ccassg.systems.untrained import PropagatedFeatures
 
@@ -20,8 +21,9 @@ def graph(request: pytest.FixtureRequest) -> Graph:
 
 @pytest.mark.parametrize("n_hops", [0, 1, 2])
 def test_each_part_is_a_power_of_the_adjacency_times_the_features_with_rows_of_length_1(
-    graph: Graph, n_hops: int
+    graph: Graph, n_hops: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(hops, "BLOCK_ROWS", 16)
     z = Hops(n_hops=n_hops).fit_transform(graph)
     assert z.shape == (50, 9 * (n_hops + 1))
     for hop in range(n_hops + 1):

@@ -10,6 +10,9 @@ from ccassg.graph import Graph
 from ccassg.model import augment
 from ccassg.systems.base import Embedder, dense
 
+# Sparse rows are made dense, and divided by their length, so many at a time.
+BLOCK_ROWS = 4096
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Hops(Embedder):
@@ -19,9 +22,12 @@ class Hops(Embedder):
 
     def _embed(self, graph: Graph) -> Any:
         a = augment.normalized(graph).to_scipy()
-        x, d = graph.features, graph.n_features
+        x: Any = graph.features
+        d = graph.n_features
         z = np.empty((graph.n_nodes, (self.n_hops + 1) * d), np.float32)
         for hop in range(self.n_hops + 1):
-            z[:, hop * d : (hop + 1) * d] = unit_rows(dense(x))
+            for start in range(0, len(z), BLOCK_ROWS):
+                rows = slice(start, start + BLOCK_ROWS)
+                z[rows, hop * d : (hop + 1) * d] = unit_rows(dense(x[rows]))
             x = a @ x
         return z

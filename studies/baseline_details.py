@@ -138,11 +138,9 @@ STUDY = Experiment(
     title="Systems that score otherwise than quoted: accuracy (%) with one setting changed",
     datasets=("cora", "citeseer", "pubmed"),
     methods=tuple(VARIANTS),
-    default_methods=tuple(VARIANTS),
     cells=cells,
     draw=draw,
     n_seeds=5,
-    quick_seeds=1,
     tasks="studies.variants",
 )
 

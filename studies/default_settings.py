@@ -301,7 +301,6 @@ STUDY = Experiment(
     cells=cells,
     draw=draw,
     n_seeds=5,
-    quick_seeds=1,
     tasks="studies.default_settings",
 )
 

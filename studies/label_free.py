@@ -244,7 +244,6 @@ STUDY = Experiment(
     cells=cells,
     draw=draw,
     n_seeds=1,
-    quick_seeds=1,
     tasks="studies.label_free",
 )
 

@@ -105,7 +105,6 @@ STUDY = Experiment(
     cells=cells,
     draw=draw,
     n_seeds=10,
-    quick_seeds=1,
     tasks="studies.links",
 )
 

@@ -48,6 +48,8 @@ def _result(run, rng):
         return {"probes": _probes(rng)}
     if run["task"] == "default-synthetic":
         return {"probes": {name: _probes(rng) for name in CONTESTANTS}}
+    if run["task"] == "default-other-splits":
+        return {"probes": {name: _probes(rng) for name in (*CONTESTANTS, "CCA-SSG, preset")}}
     if run["task"] == "default-new-nodes":
         return {"test_accuracy": {"default, with edges": float(rng.random())}}
     if run["task"] == "default-cost":

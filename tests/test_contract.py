@@ -49,7 +49,7 @@ BRIEF["vicreg"] = TWO_VIEWS | {"expander_dim": 32}
 EMBEDDERS = [name for name, method in METHODS.items() if method.kind == "embedder"]
 CLASSIFIERS = [name for name, method in METHODS.items() if method.kind == "classifier"]
 KEPT = json.loads(traces.FILE.read_text())
-DETERMINISTIC = {"raw-features", "propagated-features", "label-propagation"}
+DETERMINISTIC = {"raw-features", "propagated-features", "hops", "label-propagation"}
 
 
 def brief(name: str, **parameters: Any) -> Any:

@@ -2,6 +2,7 @@ import importlib.metadata
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -81,3 +82,11 @@ def test_a_run_says_where_it_comes_from():
     assert (made_by["seed"], made_by["seconds"]) == (3, 1.5)
     assert made_by["versions"] == versions()
     assert made_by["machine"]["threads"] >= 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says so")
+def test_what_this_process_works_is_among_what_all_work():
+    before, own = provenance.busy_seconds(), time.process_time()
+    while time.process_time() < own + 0.2:
+        pass
+    assert provenance.busy_seconds() - before >= 0.2 - 0.03  # it is counted in hundredths of a second

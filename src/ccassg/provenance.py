@@ -67,6 +67,16 @@ def peak_memory() -> int:
         return peak if sys.platform == "darwin" else 1024 * peak
 
 
+def busy_seconds() -> float | None:
+    """Return how long all processors together have worked, for whatever program; None where the system does not say."""
+    try:
+        counts = [int(word) for word in Path("/proc/stat").read_text().split()[1:8]]
+    except (OSError, ValueError):
+        return None
+    user, nice, system, _idle, _waiting, interrupts, more_interrupts = counts
+    return (user + nice + system + interrupts + more_interrupts) / os.sysconf("SC_CLK_TCK")
+
+
 def _git(folder: Path, *arguments: str) -> str:
     return subprocess.run(
         ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True, timeout=30

@@ -37,9 +37,43 @@ def reproduce(folder, *arguments):
 CORA = ("citation", "--datasets", "cora", "--methods", "cca-ssg")
 
 
-def test_list_names_every_experiment(tmp_path):
+def test_list_says_what_is_missing_of_every_experiment(tmp_path, done):
     lines = reproduce(tmp_path, "--list").output.splitlines()
-    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+    assert lines[0].split() == ["recorded", "missing", "hours"]
+    assert [line.split()[0] for line in lines[1:]] == [*EXPERIMENTS, "all"]
+    assert reproduce(tmp_path, *CORA, "--seeds", "2").exit_code == 0
+    # Six runs of 1.0 s are missing of the ablation: one in 600 hours.
+    listed = reproduce(tmp_path, "--list", "citation", "ablation", "--datasets", "cora", "--seeds", "4").output
+    rows = {line.split()[0]: line.split()[1:4] for line in listed.splitlines()[1:]}
+    n_citation = len(EXPERIMENTS["citation"].runs(EXPERIMENTS["citation"].plan(datasets=["cora"], n_seeds=4)))
+    assert rows["citation"][:2] == ["2", str(n_citation - 2)]
+    assert rows["ablation"] == ["2", "10", "0.0"]
+    assert rows["all"][:2] == ["2", str(n_citation - 2 + 8)]  # two runs are missing in both
+    assert len(done) == 2
+
+
+def test_all_fills_empty_cells_first_and_a_failure_does_not_end_it(tmp_path, done):
+    arguments = ("ablation", "citation", "--datasets", "cora", "--methods", "cca-ssg", "--seeds", "4")
+    result = reproduce(tmp_path, *arguments)
+    assert result.exit_code == 1
+    settings = [(run["seed"], run["settings"]["decorrelation"], run["settings"]["invariance"]) for run in done]
+    full, others = (1e-3, 1.0), {(0.0, 1.0), (1e-3, 0.0)}
+    assert settings[:3] == [(0, *full), (1, *full), (2, *full)]
+    assert {setting[1:] for setting in settings[3:5]} == others
+    assert {setting[0] for setting in settings[3:5]} == {0}
+    assert len(settings) == 12
+    assert result.output.count("seed 2 is cursed") == 3 + 3  # as it happens, and in the end
+    assert "3 runs are missing, about 0.0 hours" in result.output
+    done.clear()
+    assert reproduce(tmp_path, *arguments).exit_code == 1
+    assert [run["seed"] for run in done] == [2, 2, 2]  # tried again, and nothing else
+
+
+def test_no_run_is_begun_that_would_not_end_within_the_hours(tmp_path, done):
+    result = reproduce(tmp_path, *CORA, "--seeds", "2", "--hours", "0")
+    assert result.exit_code == 0
+    assert done == []
+    assert "2 runs are missing, about 0.0 hours" in result.output
 
 
 def test_table_and_json(tmp_path, done):

@@ -7,8 +7,15 @@ from fake_records import scored
 
 def test_every_pair_of_rates_is_run():
     cells = EXPERIMENT.cells(EXPERIMENT.plan(datasets=["cora"], n_seeds=2))
+    assert {name: len(EXPERIMENT.plan().seeds(name)) for name in ("pubmed", "cs")} == {"pubmed": 3, "cs": 1}
     assert list(cells) == [("cora", p_e, p_f) for p_e in RATES for p_f in RATES]
-    changes = {"edge_drop_rate": 0.2, "feature_mask_rate": 0.5}
+    changes = {
+        "edge_drop_rate": 0.2,
+        "feature_mask_rate": 0.5,
+        "loss_nodes": 1024,
+        "n_steps": 25,
+        "learning_rate": 2e-3,
+    }
     assert cells["cora", 0.2, 0.5] == [classification_run(OURS, "cora", seed, changes=changes) for seed in (0, 1)]
 
 

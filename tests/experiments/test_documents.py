@@ -57,14 +57,14 @@ def test_an_experiment_is_drawn_on_its_page_and_its_first_table_on_the_overview(
 
 
 def test_long_tables_are_folded(tmp_path, fake):
-    experiment = EXPERIMENTS["citation"]
+    experiment = EXPERIMENTS["information"]
     plan = experiment.plan(datasets=["cora"], n_seeds=1)
     records = Records(tmp_path)
     for run in experiment.runs(plan):
         records.add(fake(run))
-    text = write("citation", experiment, records, plan).markdown
-    before, after = text.split("<details markdown>\n<summary>cost</summary>\n\n| method")
-    assert "| method" in before
+    text = write("information", experiment, records, plan).markdown
+    before, after = text.split("<details markdown>\n<summary>ends</summary>\n\n| dataset")
+    assert "| dataset" in before
     assert "\n\n</details>\n" in after
 
 
@@ -136,3 +136,11 @@ def test_tables_of_somebody_else_stay(tmp_path, fake, name):
     (tmp_path / name).unlink()
     for _ in range(2):
         assert write("citation", experiment, records, plan) is not None
+
+
+def test_what_has_no_records_any_more_is_not_shown(tmp_path):
+    document = tmp_path / "reproduction.md"
+    document.write_text("<!-- begin: citation -->\n\nof an earlier revision\n\n<!-- end: citation -->\n")
+    experiment = EXPERIMENTS["citation"]
+    assert write("citation", experiment, Records(tmp_path), experiment.plan(), document=document) is None
+    assert document.read_text() == "<!-- begin: citation -->\n\nNot recorded.\n\n<!-- end: citation -->\n"

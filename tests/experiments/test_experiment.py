@@ -26,6 +26,9 @@ def experiment():
         cells=by_method(small_run),
         draw=lambda found, plan, figures: Drawn(),
         n_seeds=4,
+        fewer={"gcn": 3},
+        quick_datasets=("cora",),
+        quick_methods=("gcn",),
         quick_seeds=2,
         former=former_cells,
     )
@@ -35,9 +38,8 @@ def test_plans_take_what_there_is():
     experiment = CITATION_GRAPHS
     plan = experiment.plan(datasets=["pubmed", "cora"], methods=["all"], quick=True)
     assert plan.datasets == ("cora", "pubmed")
-    assert plan.methods == tuple(NAMES)
-    assert plan.n_seeds == 3
-    assert experiment.plan().methods == ("cca-ssg",)
+    assert set(NAMES) - set(plan.methods) == {"gca-degree", "gca-pagerank", "gca-eigenvector"}
+    assert plan.n_seeds == 1
     with pytest.raises(ValueError, match="no dataset 'photo'; it has cora, citeseer, pubmed"):
         experiment.plan(datasets=["photo"])
     with pytest.raises(ValueError, match="no method 'svm'"):
@@ -50,6 +52,19 @@ def test_seeds_of_a_plan(experiment):
     assert experiment.plan().n_seeds == 4
     assert experiment.plan(quick=True).n_seeds == 2
     assert experiment.plan(quick=True, n_seeds=9).n_seeds == 9
+    runs = experiment.plan(methods=["all"])
+    assert (runs.seeds("gcn"), runs.seeds("dgi")) == (range(3), range(4))
+    assert experiment.plan(n_seeds=9).seeds("gcn") == range(9)  # who asks for nine gets nine
+    assert experiment.everything(runs).seeds("gcn") == range(4)
+    assert experiment.plan(quick=True).seeds("gcn") == range(2)
+
+
+def test_quick_does_less_unless_more_is_named(experiment):
+    assert experiment.plan().methods == ("dgi",)
+    quick = experiment.plan(quick=True)
+    assert (quick.datasets, quick.methods) == (("cora",), ("gcn",))
+    named = experiment.plan(quick=True, datasets=["pubmed"], methods=["all"])
+    assert (named.datasets, named.methods) == (("pubmed",), ("gcn", "dgi"))
 
 
 def test_all_is_drawn_whatever_was_asked_for_last(experiment):

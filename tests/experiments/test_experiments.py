@@ -1,13 +1,17 @@
 """What holds for every experiment, and for every study of the repository: its runs, and its drawing from records."""
 
+import inspect
 import json
 from pathlib import Path
 
 import pytest
 
+import traces
+from ccassg import CCASSG
 from ccassg.experiments import EXPERIMENTS, Records, documents, runner
 from ccassg.experiments.records import key_of
 from ccassg.systems import METHODS, get_class
+from ccassg.training import head
 from studies.catalogue import STUDIES
 
 ALL = EXPERIMENTS | STUDIES
@@ -20,9 +24,9 @@ RECORDED = {
     "ablation": 90,
     "lambda": 105,
     "dimension": 100,
-    "scalability": 12,
+    "scalability": 0,
     "correlation": 9,
-    "augmentation": 56,
+    "augmentation": 13,
     "label-rates": 120,
     "collapse": 4,
     "information": 9,
@@ -53,6 +57,7 @@ def test_runs_are_json_and_all_different(name):
     assert len(keys(runs)) == len(runs)
     assert json.loads(json.dumps(runs)) == runs
     quick = experiment.runs(experiment.plan(quick=True))
+    assert quick
     assert keys(quick) <= keys(runs)  # a quick run counts towards the full one
 
 
@@ -93,23 +98,51 @@ def test_every_table_finds_its_records():
         assert sum(map(len, found.values())) >= RECORDED[name], name
 
 
-@pytest.mark.parametrize("method", ["grace", "gca-degree", "deepwalk", "cca-ssg", "gcn"])
-def test_another_revision_makes_the_runs_of_its_system_missing(method, tmp_path, fake, monkeypatch):
-    def all_runs():
-        plans = ((experiment, experiment.plan(n_seeds=1, methods=["all"])) for experiment in ALL.values())
-        return [run for experiment, plan in plans for run in experiment.runs(plan)]
+def all_runs():
+    plans = ((experiment, experiment.plan(n_seeds=1, methods=["all"])) for experiment in ALL.values())
+    return [run for experiment, plan in plans for run in experiment.runs(plan)]
 
+
+@pytest.fixture
+def whole(tmp_path, fake):
+    """Records of all runs."""
     records = Records(tmp_path)
     for run in {key_of(run): run for run in all_runs()}.values():
         records._known[key_of(run)] = fake(run)
     assert runner.missing(all_runs(), records) == []
+    return records
+
+
+@pytest.mark.parametrize("method", ["grace", "gca-degree", "deepwalk", "cca-ssg", "gcn"])
+def test_another_revision_makes_the_runs_of_its_system_missing(method, whole, monkeypatch):
     cls = get_class(method)
     monkeypatch.setattr(cls, "revision", 2)
     names = {name for name in METHODS if get_class(name) is cls}
-    missing = runner.missing(all_runs(), records)
+    missing = runner.missing(all_runs(), whole)
     assert missing
     assert {run["revision"] for run in missing} == {2}
     assert keys(missing) == {key_of(run) for run in all_runs() if run.get("method") in names}
+
+
+def test_a_changed_constant_of_the_loss_costs_exactly_the_runs_of_cca_ssg(whole, monkeypatch):
+    kept = json.loads(traces.FILE.read_text())
+    source = inspect.getsource(head._sensitivity)
+    changed = source.replace("(2 * objective.decorrelation)", "(2.02 * objective.decorrelation)")
+    assert changed != source
+    found = vars(head).copy()
+    exec(changed, found)
+    monkeypatch.setattr(head, "_sensitivity", found["_sensitivity"])
+    told = {name: traces.complaint(name, kept[name]) for name in ("cca-ssg", "vicreg")}
+    assert "cca-ssg gives other results than revision 1 did" in told["cca-ssg"]
+    assert told["vicreg"] is None
+    assert runner.missing(all_runs(), whole) == []  # nobody said that anything is new
+
+    monkeypatch.setattr(CCASSG, "revision", 2)
+    assert "no trace of cca-ssg in revision 2" in traces.complaint("cca-ssg", kept["cca-ssg"])
+    assert traces.complaint("cca-ssg", {"revision": 2, **traces.trace("cca-ssg")}) is None
+    missing = runner.missing(all_runs(), whole)
+    assert missing
+    assert keys(missing) == {key_of(run) for run in all_runs() if run.get("method") == "cca-ssg"}
 
 
 def test_every_run_of_a_system_names_its_revision():
@@ -122,8 +155,11 @@ def test_tables_share_runs():
     def runs(name):
         return keys(EXPERIMENTS[name].runs(EXPERIMENTS[name].plan(n_seeds=2)))
 
-    citation = runs("citation")
+    plan = EXPERIMENTS["citation"].plan(methods=["cca-ssg"], n_seeds=2)
+    citation = keys(EXPERIMENTS["citation"].runs(plan))
     assert citation <= runs("ablation")
     for sweep in ("lambda", "dimension"):
         assert len(citation & runs(sweep)) == 6  # the paper's value on three datasets, two seeds each
-    assert len(runs("augmentation") & runs("citation")) == 6
+    # The fast presets, with the first of the seeds that the larger sets have.
+    study = STUDIES["fast-presets"]
+    assert len(runs("augmentation") & keys(study.runs(study.plan(n_seeds=1)))) == 7

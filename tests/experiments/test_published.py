@@ -7,12 +7,13 @@ import pytest
 from ccassg.experiments import EXPERIMENTS, ablation, published
 from ccassg.experiments.label_rates import RATES
 from ccassg.experiments.published import NAMES, TITLES
+from ccassg.experiments.runs import AUTOMATIC
 from ccassg.model.presets import PRESETS
 from ccassg.systems import METHODS
 
 
 def test_every_method_has_a_name_in_the_tables():
-    assert set(NAMES) == set(METHODS)
+    assert set(NAMES) == {*METHODS, *AUTOMATIC, "gca"}
 
 
 def test_titles_are_without_a_publisher():

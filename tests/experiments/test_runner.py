@@ -58,6 +58,13 @@ def test_every_run_is_told_with_its_outcome(tmp_path, crew):
     assert set(seen) == {"cca-ssg on cora, seed 1: 2.0 s", "cca-ssg on cora, seed 13: failed: bad luck"}
 
 
+def test_what_does_not_fit_is_left_out(tmp_path, crew):
+    records = Records(tmp_path)
+    assert runner.carry_out([tiny(0), tiny(1), tiny(2)], records, fits=lambda run: run["seed"] != 1) == 2
+    assert sorted(crew) == [0, 2]
+    assert len(records) == 2
+
+
 def test_a_failed_run_does_not_stop_the_others(tmp_path, crew):
     records = Records(tmp_path)
     with pytest.raises(runner.FailedRunsError, match=r"1 of 3 runs failed:\ncca-ssg on cora, seed 13: bad luck"):

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from ccassg.datasets import stochastic_block_graph
+from ccassg.datasets import load_dataset, stochastic_block_graph
 from ccassg.experiments import EXPERIMENTS, runner
 from ccassg.experiments.runner import execute
-from ccassg.experiments.runs import OURS, classification_run, method_settings
+from ccassg.experiments.runs import OURS, a_run, classification_run, method_settings
 from ccassg.experiments.tasks import TASKS
 
 WIDTHS = {"hidden_dim": 8, "embedding_dim": 8, "n_steps": 2}
@@ -63,3 +63,11 @@ def test_correlation_of_features_and_embedding(small):
 def test_every_run_of_an_experiment_is_a_known_task():
     known = {run["task"] for e in EXPERIMENTS.values() for run in e.runs(e.plan(quick=True))}
     assert known == set(TASKS)
+
+
+def test_training_alone_says_what_others_took_of_the_processors():
+    run = a_run("training-cost", "raw-features", "cora", alone=True)
+    result = TASKS["training-cost"](run, load_dataset("cora"))
+    assert result["n_parameters"] in (None, 0)
+    assert result["seconds"]["fit"] >= 0
+    assert result.get("share_of_others", 0.0) >= 0

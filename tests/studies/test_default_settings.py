@@ -5,7 +5,7 @@ import pytest
 
 from ccassg.datasets import load_dataset, stochastic_block_graph
 from ccassg.estimator import CCASSG
-from ccassg.experiments.reproduce import summarize
+from ccassg.experiments.summary import summarize
 from fake_records import fake_record
 from studies import default_settings
 

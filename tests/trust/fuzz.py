@@ -23,7 +23,7 @@ from ccassg import CCASSG, as_graph
 from ccassg.datasets.planetoid import unpickle
 from ccassg.experiments import EXPERIMENTS, documents
 from ccassg.experiments.records import Records, key_of
-from ccassg.experiments.reproduce import summarize
+from ccassg.experiments.summary import summarize
 from ccassg.graph import Dataset
 from ccassg.io.folders import DECIDED, files_of
 from ccassg.io.labels import encode_labels, read_labelled, read_labels

@@ -46,5 +46,6 @@ EXPERIMENT = Experiment(
     datasets=("cora", "citeseer", "pubmed"),
     cells=cells,
     draw=draw,
+    quick_datasets=("cora", "citeseer"),
     n_seeds=10,  # the objectives are one to fifty points apart, runs of one a point or two
 )

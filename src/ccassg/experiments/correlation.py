@@ -68,5 +68,6 @@ EXPERIMENT = Experiment(
     datasets=("cora", "citeseer", "pubmed"),
     cells=cells,
     draw=draw,
+    quick_datasets=("citeseer",),
     n_seeds=1,
 )

@@ -34,7 +34,7 @@ class Written:
 def write(
     name: str, experiment: Experiment, records: Records, asked: Plan, *, document: Path | None = None
 ) -> Written | None:
-    """Draw an experiment anew from all its records, more than was asked for; None if there is no record to draw.
+    """Draw an experiment anew from all its records, more than was asked for; None, and so in words, if there is none to draw.
 
     Tables go into ``tables/`` in the folder of the records, and into the block between ``<!-- begin: NAME -->`` and
     ``<!-- end: NAME -->`` of the document or a page in the folder of its name; into a block ``NAME table`` goes the first
@@ -43,11 +43,14 @@ def write(
     plan = experiment.everything(asked)
     figures = (records.folder if document is None else document.parent) / "figures"
     used = records.of(experiment.runs(plan))
+    pages = () if document is None else (document, *document.with_suffix("").glob("*.md"))
     with readable(name, records):
         found = experiment.found(records, plan)
         # A table of methods without datasets says something without any run.
         drawn = experiment.draw(found, plan, figures) if found or not experiment.datasets else None
         if drawn is None:
+            for path in pages:  # what was drawn from earlier records is no longer true
+                replace_block(path, name, "Not recorded.\n")
             return None
         body = _body(drawn, experiment.title, used)
     tables = records.folder / "tables"
@@ -63,7 +66,7 @@ def write(
     for path, text in texts.items():
         _write_text(path, text)
     files = [figures / f"{stem}.{ending}" for stem in drawn.figures for ending in ("svg", "png")] + list(texts)
-    for path in () if document is None else (document, *document.with_suffix("").glob("*.md")):
+    for path in pages:
         with_figures = body.replace("FIGURES", os.path.relpath(figures, path.parent))
         is_page = replace_block(path, name, with_figures)
         is_overview = replace_block(path, f"{name} table", to_markdown(next(iter(drawn.tables.values()), [])))

@@ -1,6 +1,6 @@
 """What an experiment is: it names runs, cell by cell, and draws a table or figure from their records."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -22,6 +22,12 @@ class Plan:
     methods: tuple[str, ...]
     n_seeds: int
     quick: bool = False
+    # By method or dataset, how many seeds it takes where that is fewer.
+    fewer: Mapping[str, int] = field(default_factory=dict)
+
+    def seeds(self, name: str) -> range:
+        """Return the seeds of a method, or of a dataset."""
+        return range(min(self.n_seeds, self.fewer.get(name, self.n_seeds)))
 
 
 class Finding(NamedTuple):
@@ -56,9 +62,15 @@ class Experiment:
     methods: tuple[str, ...] = (OURS,)
     # Those that are done unless others are asked for; by default all.
     default_methods: tuple[str, ...] = ()
-    # Runs per entry of the table, and with ``--quick``.
+    # Runs per entry of the table; by method or dataset, where fewer will do.
     n_seeds: int = 20
-    quick_seeds: int = 3
+    fewer: Mapping[str, int] = field(default_factory=dict)
+    # What ``--quick`` does unless more is asked for; by default all datasets and methods.
+    quick_datasets: tuple[str, ...] = ()
+    quick_methods: tuple[str, ...] = ()
+    quick_seeds: int = 1
+    # Whether its cells are filled before those of other experiments.
+    comes_first: bool = False
     # Module that knows the tasks of the runs, as for `ccassg.experiments.runner.execute`.
     tasks: str = "ccassg.experiments.tasks"
     # Further cells, of runs that an earlier version did: drawn where they are recorded, and never done.
@@ -76,11 +88,13 @@ class Experiment:
         if n_seeds is not None and n_seeds < 1:
             raise ValueError(f"seeds must be at least 1, got {n_seeds}")
         wanted = self.methods if methods is not None and list(methods) == ["all"] else methods
+        few_datasets, few_methods = (self.quick_datasets, self.quick_methods) if quick else ((), self.default_methods)
         return Plan(
-            datasets=_choose("dataset", datasets, self.datasets, self.datasets),
-            methods=_choose("method", wanted, self.methods, self.default_methods or self.methods),
+            datasets=_choose("dataset", datasets, self.datasets, few_datasets or self.datasets),
+            methods=_choose("method", wanted, self.methods, few_methods or self.methods),
             n_seeds=n_seeds or min(self.n_seeds, self.quick_seeds if quick else self.n_seeds),
             quick=quick,
+            fewer={} if n_seeds else self.fewer,
         )
 
     def everything(self, asked: Plan) -> Plan:
@@ -100,7 +114,7 @@ class Experiment:
 def by_method(run: Callable[[str, str, int], Run]) -> Callable[[Plan], Cells]:
     """Cells (method, dataset) of all methods and datasets of a plan, from a function of (method, dataset, seed)."""
     return lambda plan: {
-        (method, dataset): [run(method, dataset, seed) for seed in range(plan.n_seeds)]
+        (method, dataset): [run(method, dataset, seed) for seed in plan.seeds(method)]
         for dataset in plan.datasets
         for method in plan.methods
     }

@@ -160,5 +160,6 @@ EXPERIMENT = Experiment(
     datasets=("cora", "citeseer", "pubmed"),
     cells=cells,
     draw=draw,
+    quick_datasets=("citeseer",),
     n_seeds=1,
 )

@@ -1,10 +1,11 @@
 """Do what is not done yet: every run in a process of its own, finished ones never again."""
 
 import importlib
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import torch
@@ -34,46 +35,60 @@ def carry_out(
     jobs: int = 1,
     data_dir: str | os.PathLike[str] | None = None,
     on_run: Callable[[str], None] | None = None,
+    fits: Callable[[Run], bool] = lambda run: True,
 ) -> int:
     """Do the runs that are not recorded yet, and record each as soon as it ends.
 
     Interrupted in whatever way, the next call continues: what was finished is on disk, the rest is done again. ``jobs`` runs
-    at a time share the processors evenly; after every run ``on_run`` gets a few words on it. Returns the number of runs that
-    were done now. If some fail, FailedRunsError comes after all others; if the files of a dataset are not there,
-    FileNotFoundError comes before any.
+    at a time share the processors evenly; after every run ``on_run`` gets a few words on it. ``fits`` is asked before every run:
+    what does not fit is left out. Returns the number of runs that were done now. If some fail, FailedRunsError comes after all
+    others; if the files of a dataset are not there, FileNotFoundError comes before any.
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     todo = missing(runs, records)
-    for name in sorted({run["dataset"] for run in todo}):
-        # Loading says best what is missing and how to get it; a name without files is embedded or made up.
-        if FILES.get(name) and find_folder(name, data_dir) is None:
-            load_dataset(name, data_dir=data_dir)
+    require_files(todo, data_dir)
     threads = max(torch.get_num_threads() // jobs, 1)  # as OMP_NUM_THREADS and the processors given to us have it
-    failures: list[str] = []
     crew = _Crew({"tasks": tasks, "data_dir": None if data_dir is None else str(data_dir), "threads": threads})
+    waiting = iter(todo)
+    at_work: dict[Future[Record], Run] = {}
+    failures: list[str] = []
+    n_done = 0
     with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(crew.do, run): run for run in todo}
         try:
-            for future in as_completed(futures):
-                run = futures[future]
-                what = f"{run.get('method', run['task'])} on {run['dataset']}, seed {run['seed']}"
-                try:
-                    record = future.result()
-                    records.add(record)
-                    outcome = f"{what}: {record['seconds']['total']:.1f} s"
-                except WorkerError as error:
-                    failures.append(f"{what}: {error}")
-                    outcome = f"{what}: failed: {error}"
-                if on_run is not None:
-                    on_run(outcome)
+            while True:
+                at_work |= {
+                    pool.submit(crew.do, run): run
+                    for run in itertools.islice(filter(fits, waiting), jobs - len(at_work))
+                }
+                if not at_work:
+                    break
+                for future in wait(at_work, return_when=FIRST_COMPLETED).done:
+                    run = at_work.pop(future)
+                    what = f"{run.get('method', run['task'])} on {run['dataset']}, seed {run['seed']}"
+                    try:
+                        record = future.result()
+                        records.add(record)
+                        n_done += 1
+                        outcome = f"{what}: {record['seconds']['total']:.1f} s"
+                    except WorkerError as error:
+                        failures.append(f"{what}: {error}")
+                        outcome = f"{what}: failed: {error}"
+                    if on_run is not None:
+                        on_run(outcome)
         finally:
-            for future in futures:
-                future.cancel()
             crew.stop()
     if failures:
         raise FailedRunsError(f"{len(failures)} of {len(todo)} runs failed:\n" + "\n".join(failures))
-    return len(todo)
+    return n_done
+
+
+def require_files(runs: Iterable[Run], data_dir: str | os.PathLike[str] | None = None) -> None:
+    """Raise FileNotFoundError if the files of a dataset are not there."""
+    for name in sorted({run["dataset"] for run in runs}):
+        # Loading says best what is missing and how to get it; a name without files is embedded or made up.
+        if FILES.get(name) and find_folder(name, data_dir) is None:
+            load_dataset(name, data_dir=data_dir)
 
 
 def execute(

@@ -60,7 +60,12 @@ def _experiment(
         return Drawn({"": rows}, figures=(name,), notes=notes, findings=findings)
 
     return Experiment(
-        title=title, datasets=("cora", "citeseer", "pubmed"), cells=cells, draw=draw, n_seeds=5, quick_seeds=2
+        title=title,
+        datasets=("cora", "citeseer", "pubmed"),
+        cells=cells,
+        draw=draw,
+        n_seeds=5,
+        quick_datasets=("cora", "citeseer"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the tables share: accuracies and costs of records, rows with a dataset per column, what the paper stated."""
+"""What the tables share: accuracies of records, rows with a dataset per column, what the paper stated."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -7,11 +7,6 @@ from ccassg.experiments.experiment import Finding, Found
 from ccassg.experiments.published import TITLES, Table
 from ccassg.experiments.records import Record
 from ccassg.report.tables import mean_std
-
-COST_NOTE = (
-    "Time: the shortest of the runs, training only. Memory: the highest resident memory of the process up to the end of "
-    "training, of which Python and its libraries take about 0.4 GB."
-)
 
 
 def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:
@@ -22,16 +17,6 @@ def accuracies(records: Iterable[Record], split: int = 0) -> list[float]:
 def accuracy_cell(done: list[Record], *, digits: int = 1) -> str:
     """Return the mean and standard deviation of the test accuracy."""
     return mean_std(accuracies(done), digits=digits)
-
-
-def costs(done: list[Record]) -> dict[str, str]:
-    """Trained values, time and memory of training of runs that differ in the seed only."""
-    n_parameters = done[0]["result"]["n_parameters"]
-    return {
-        "parameters": f"{n_parameters / 1000:.0f}K" if n_parameters else "0",
-        "time": f"{min(record['seconds']['fit'] for record in done):.1f} s",
-        "memory": f"{max(record['result']['peak_memory_fit_bytes'] for record in done) / 1e9:.1f} GB",
-    }
 
 
 def rows_by_dataset(

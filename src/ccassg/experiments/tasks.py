@@ -3,6 +3,7 @@
 What a result has under ``seconds`` becomes the record's.
 """
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -64,8 +65,15 @@ def score_classifier(run: Run, data: Dataset, *, choose: bool = True) -> Result:
 
 
 def train_only(run: Run, data: Dataset) -> Result:
-    """Train and nothing else: the size of the model, time and memory."""
-    return _fit(make_model(run), data)
+    """Train and nothing else: the size of the model, time and memory, and the share of the processors that others took."""
+    model = make_model(run)
+    before, own = provenance.busy_seconds(), time.process_time()
+    result = _fit(model, data)
+    after, own = provenance.busy_seconds(), time.process_time() - own
+    if before is not None and after is not None:
+        there_was = (os.cpu_count() or 1) * result["seconds"]["fit"]
+        result["share_of_others"] = round(max(0.0, after - before - own) / there_was, 3)
+    return result
 
 
 def picture_correlations(run: Run, data: Dataset) -> Result:

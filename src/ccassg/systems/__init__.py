@@ -23,6 +23,7 @@ class Method(NamedTuple):
 METHODS: dict[str, Method] = {
     "raw-features": Method("untrained", "RawFeatures"),
     "propagated-features": Method("untrained", "PropagatedFeatures"),
+    "hops": Method("hops", "Hops"),
     "untrained-gcn": Method("untrained", "UntrainedGCN"),
     "linear-cca": Method("linear_cca", "LinearCCA"),
     "deepwalk": Method("deepwalk", "DeepWalk"),

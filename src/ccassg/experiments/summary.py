@@ -1,53 +1,12 @@
-"""Redo an experiment: do the runs that are missing, draw what is recorded, sum it up for ``--json``."""
+"""Sum up the records of an experiment for ``--json``."""
 
 import json
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from ccassg import optional
-from ccassg.experiments import documents, runner
-from ccassg.experiments.experiment import Experiment, Plan
-from ccassg.experiments.records import Record, Records, Run, key_of
-from ccassg.systems import METHODS, get_class
-
-
-class Reproduced(NamedTuple):
-    """What became of an experiment: files, None if there is nothing to draw yet; the summary; runs that failed, in words."""
-
-    written: documents.Written | None
-    summary: dict[str, Any]
-    failure: str | None
-
-
-def reproduce(
-    name: str,
-    experiment: Experiment,
-    records: Records,
-    plan: Plan,
-    *,
-    draw_only: bool,
-    jobs: int,
-    data_dir: Path | None,
-    document: Path | None,
-    on_run: Callable[[str], None],
-) -> Reproduced:
-    """Redo one experiment; for the arguments see `carry_out` and `documents.write`."""
-    failure = None
-    runs = experiment.runs(plan)
-    if not draw_only:
-        for method in dict.fromkeys(run["method"] for run in runs if run.get("method") in METHODS):
-            optional.require(get_class(method).package, method)
-        try:
-            runner.carry_out(runs, records, tasks=experiment.tasks, jobs=jobs, data_dir=data_dir, on_run=on_run)
-        except runner.FailedRunsError as error:
-            failure = str(error)
-    written = documents.write(name, experiment, records, plan, document=document)
-    with documents.readable(name, records):
-        summary = summarize(name, records.of(runs))
-    return Reproduced(written, summary, failure)
+from ccassg.experiments.records import Record, Run, key_of
 
 
 def summarize(name: str, records: Iterable[Record]) -> dict[str, Any]:

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from ccassg.experiments.reproduce import summarize
 from ccassg.experiments.runs import classification_run
+from ccassg.experiments.summary import summarize
 
 
 def test_runs_that_differ_in_the_seed_come_together(fake):

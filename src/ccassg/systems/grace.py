@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ccassg.graph import draws
-from ccassg.systems.encoder import projector
-from ccassg.systems.two_views import TwoViewEmbedder, View
+from ccassg.systems.encoder import View, projector
+from ccassg.systems.two_views import TwoViewEmbedder
 
 # A tile of cosines, a megabyte, stays in the cache while it is worked on.
 TILE_ROWS = 512

@@ -42,7 +42,7 @@ def gaussian_information(
         Embeddings of k >= 2 augmented views of the same n >= 2 nodes by one encoder. From an iterable they are taken one
         at a time, so k views need the memory of two.
     y : int array of shape (n,), optional
-        The class of every node.
+        The class of every node; those of -1, unknown, count as one more class.
     beta : float
         In (0, 1], as in the paper's Theorem 2 and Corollary 1.
     ridge : float
@@ -103,9 +103,7 @@ def _covariances(views: Iterable[Any], y: Any) -> list[Array]:
     between = sums.T @ sums / (k * len(sums))
     found = [pooled / k, (pooled - between) / (k - 1)]
     if y is not None:
-        classes = check_labels(y, len(sums))
-        if (classes < 0).any():
-            raise ValueError("every node must have a class, got -1 in y")
+        classes = check_labels(y, len(sums)) + 1
         members = np.eye(classes.max() + 1)[:, classes]
         of_classes = members @ sums / (k * np.sqrt(np.maximum(members.sum(1, keepdims=True), 1) * len(sums)))
         found.append(pooled / k - of_classes.T @ of_classes)

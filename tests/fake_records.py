@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ccassg.experiments import information
 from ccassg.experiments.records import key_of, pack
 from studies.criteria import CRITERIA
 from studies.default_settings import CONTESTANTS
@@ -37,7 +38,7 @@ def _result(run, rng):
         numbers = {"n_columns": 16, "n_constant_columns": 0, "off_diagonal_correlation": 0.1, "effective_rank": 9.0}
         return {"matrix": pack(rng.random((16, 16))), **numbers}
     if run["task"] == "information":
-        names = ("entropy", "conditional_entropy", "mutual_information", "bottleneck", "loss", "invariance")
+        names = (*information.QUANTITIES, "loss", "invariance")
         return {
             "snapshots": [
                 {"step": step, "decorrelation": -float(step)} | {name: float(step) for name in names}

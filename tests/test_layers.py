@@ -40,7 +40,7 @@ LAYERS = {
     "cli": 8,
 }
 OPTIONAL = {
-    "torch_geometric", "matplotlib", "gensim", "cca_zoo", "anndata", "scanpy", "pandas", "polars",
+    "torch_geometric", "matplotlib", "gensim", "anndata", "scanpy", "pandas", "polars",
     "networkx", "pymetis", "umap", "pooch", "typer", "rich", "pyarrow",
 }  # fmt: skip
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem not in ("__init__", "__main__"))

@@ -15,7 +15,6 @@ from ccassg.systems import METHODS
     [
         ("gensim", "fit no.csv -o m --method deepwalk", "baselines"),
         ("gensim", "fit no.csv -o m --method deepwalk-features", "baselines"),
-        ("cca_zoo", "fit no.csv -o m --method linear-cca", "baselines"),
         ("torch_geometric", "fit no.csv -o m --method dgi", "pyg"),
         ("torch_geometric", "fit no.csv -o m --method gae", "pyg"),
         ("torch_geometric", "reproduce citation --methods gat --results r --data-dir no", "pyg"),
@@ -42,7 +41,7 @@ def test_systems_that_need_a_package_are_not_made_without_it(monkeypatch):
         except ImportError:
             refused.add(name)
     assert refused == {
-        "linear-cca", "deepwalk", "deepwalk-features", "gae", "dgi", "label-propagation", "gcn", "gat", "chebnet",
+        "deepwalk", "deepwalk-features", "gae", "dgi", "label-propagation", "gcn", "gat", "chebnet",
     }  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 EXTRAS = {
     "anndata": "anndata",
     "h5py": "anndata",
-    "cca_zoo": "baselines",
     "gensim": "baselines",
     "matplotlib": "plot",
     "pymetis": "scale",

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("ccassg", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "torch-geometric", "gensim", "cca-zoo")
+PACKAGES = ("ccassg", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "torch-geometric", "gensim")
 
 
 def of_run(seed: int, seconds: float) -> dict[str, Any]:

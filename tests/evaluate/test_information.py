@@ -49,6 +49,27 @@ class TestAgainstKnownGaussians:
         assert found["bottleneck"] == pytest.approx(0.75 * h - h_given_x)
         assert found["within_variance"] == pytest.approx(np.trace(within))
 
+    def test_classes_against_a_dense_reference(self):
+        views, y = gaussian_views(k=3, n=30)[0], np.arange(30) % 3 * 2 - 1  # no node has class 0 or 2
+        z = np.stack([standardized(view) for view in views])
+        covariances = [np.cov(z[:, y == c].reshape(-1, 4).T, bias=True) for c in (-1, 1, 3)]
+        found = gaussian_information(views, y, ridge=0.01, beta=0.25)
+        h_given_t = multivariate_normal(cov=np.mean(covariances, axis=0) + 0.01 * np.eye(4)).entropy()
+        assert found["class_entropy"] == pytest.approx(h_given_t)
+        assert found["class_information"] == pytest.approx(found["entropy"] - h_given_t)
+        loss = found["conditional_entropy"] - 0.25 * found["mutual_information"]
+        assert found["multi_view_loss"] == pytest.approx(loss)
+        without = gaussian_information(views, ridge=0.01, beta=0.25)
+        assert without == {name: value for name, value in found.items() if not name.startswith("class")}
+
+    def test_nodes_in_classes_of_their_own_are_what_nodes_are(self):
+        views = gaussian_views(k=2, n=500)[0]
+        each = gaussian_information(views, np.arange(500), ridge=TINY)
+        # The same covariance but for the denominator, k instead of k - 1.
+        assert each["class_entropy"] == pytest.approx(each["conditional_entropy"] + 2 * np.log(1 / 2))
+        one = gaussian_information(views, np.zeros(500, int), ridge=TINY)
+        assert one["class_information"] == pytest.approx(0, abs=1e-9)
+
     def test_half_the_invariance_term_for_two_views(self):
         views = gaussian_views(k=2, n=50)[0]
         a, b = (standardized(view) / np.sqrt(50) for view in views)
@@ -138,5 +159,7 @@ def test_limits_and_what_is_left_out():
             gaussian_information(views, **wrong)
     with pytest.raises(ValueError, match="at least 2 nodes"):
         gaussian_information(views[:, :1])
+    with pytest.raises(ValueError, match="y has shape"):
+        gaussian_information(views, [0, 1, 1])
     with pytest.raises(ValueError, match=r"at least 2 views .*got 1"):
         gaussian_information(views[:1])

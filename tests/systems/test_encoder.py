@@ -12,6 +12,7 @@ from ccassg.model import augment
 from ccassg.model.encoder import gcn
 from ccassg.systems.classifier import torch_csr
 from ccassg.systems.encoder import GraphEncoder, PReLU, features_of, inputs, projector
+from ccassg.training.products import first_product
 
 
 @pytest.fixture(params=[False, True], ids=["dense", "sparse"])
@@ -142,3 +143,26 @@ def test_projector_shape() -> None:
     head = projector((4, 8, 3), "relu", batch_norm=True)
     assert [type(layer).__name__ for layer in head] == ["Linear", "BatchNorm1d", "ReLU", "Linear"]
     assert head(torch.ones(5, 4)).shape == (5, 3)
+
+
+@pytest.mark.parametrize("rates", [(0.3, 0.5), (0.4, 0.0), (0.0, 0.0)])
+@pytest.mark.parametrize("subset", [None, [7, 0, 49]])
+def test_both_views_at_once_are_each_by_itself(
+    graph: Graph, rates: tuple[float, float], subset: list[int] | None
+) -> None:
+    encoder = GraphEncoder((9, 6, 4), activation="prelu")
+    nodes = None if subset is None else torch.tensor(subset)
+    edges = augment.edge_structure(graph)
+    a = [augment.drop_edges(edges, 0.3, seed=0, step=1, view=v) for v in (0, 1)]
+    keeps = [augment.mask_features(9, rate, seed=0, step=1, view=v) for v, rate in enumerate(rates)]
+    product = first_product(sparse.from_scipy(graph.features) if sp.issparse(graph.features) else dense_features(graph))
+    results = []
+    for h1, h2 in (
+        encoder.both(((product, a[0], keeps[0]), (product, a[1], keeps[1])), nodes=nodes),
+        [encoder(features_of(graph), a[v], keeps[v], nodes=nodes) for v in (0, 1)],
+    ):
+        encoder.zero_grad()
+        (h1.cos() * h2.exp()).sum().backward()
+        results.append([h1, h2, *(parameter.grad for parameter in encoder.parameters())])
+    for ours, expected in zip(*results, strict=True):
+        assert torch.allclose(ours, expected, atol=1e-5)

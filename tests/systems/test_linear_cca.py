@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ccassg.graph import Graph, as_graph
-from ccassg.systems.linear_cca import LinearCCA
+from ccassg.systems.linear_cca import LinearCCA, canonical_weights
 
 
 def graph_of(x: NDArray[np.float64]) -> Graph:
@@ -46,6 +47,23 @@ def test_the_canonical_variates_are_those_of_plain_cca(x: NDArray[np.float64], s
     assert z.shape == (120, 4)
     signs = np.sign((z * expected).sum(0))  # a pair of variates may be turned
     assert np.allclose(z, expected * signs, atol=1e-4)
+
+
+def test_sparse_features_give_what_dense_ones_do(x: NDArray[np.float64]) -> None:
+    x = x * (np.random.default_rng(1).random(x.shape) < 0.15)
+    settings = {"embedding_dim": 3, "random_state": 0}
+    expected = LinearCCA(**settings).fit_transform(graph_of(x))
+    graph = as_graph(np.array([[0], [1]]), sp.csr_array(x), n_nodes=len(x))
+    z = LinearCCA(**settings).fit_transform(graph)
+    assert np.allclose(z, expected * np.sign((z * expected).sum(0)), atol=1e-5)
+
+
+def test_plain_cca_leaves_out_directions_without_variance(x: NDArray[np.float64]) -> None:
+    doubled = np.concatenate([x, x], axis=1)
+    views = [doubled[:60], doubled[60:]]
+    for weights, view in zip(canonical_weights(*views, 12, 0.0), views, strict=True):
+        assert weights.shape == (12, 6)
+        assert np.allclose(np.cov(view @ weights, rowvar=False), np.eye(6), atol=1e-4)
 
 
 def test_embeddings_are_centred_on_the_nodes_of_the_training(x: NDArray[np.float64]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ccassg.datasets import stochastic_block_graph
-from ccassg.graph import Graph
+from ccassg.graph import Graph, as_graph
 from ccassg.systems.mvgrl import MVGRL, ppr
 
 
@@ -22,6 +22,27 @@ def test_diffusion_is_the_inverse(graph: Graph) -> None:
     thinned = ppr(graph, 0.2, 0.01)
     assert thinned.data.min() >= 0.01
     assert np.allclose(thinned.toarray(), np.where(expected < 0.01, 0, expected), atol=1e-5)
+
+
+def test_diffusion_along_directed_edges_is_the_inverse() -> None:
+    rng = np.random.default_rng(0)
+    links = rng.random((40, 40)) < 0.1
+    np.fill_diagonal(links, val=False)
+    graph = as_graph(np.stack(links.nonzero()), np.ones((40, 1)), directed=True)
+    a = links.T + np.eye(40)
+    a = a / np.sqrt(a.sum(1))[:, None] / np.sqrt(a.sum(0))
+    expected = 0.2 * np.linalg.inv(np.eye(40) - 0.8 * a)
+    assert np.allclose(ppr(graph, 0.2, 0.0, block=7).toarray(), expected, atol=1e-5)
+
+
+def test_diffusion_is_computed_once_for_training_and_embedding(graph: Graph) -> None:
+    model = MVGRL(embedding_dim=4, n_steps=1, random_state=0).fit(graph)
+    found = model._diffusion(graph)
+    model.transform(graph)
+    assert model._diffusion(graph) is found
+    other = graph.subgraph(np.arange(60))
+    model.transform(other)
+    assert (model._diffusion(other) != ppr(other, 0.2, 0.01)).nnz == 0
 
 
 def test_score_is_the_bilinear_form(graph: Graph) -> None:

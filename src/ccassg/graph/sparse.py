@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +36,11 @@ class CSR:
     def nnz(self) -> int:
         """Number of stored entries."""
         return self.indices.numel()
+
+    @cached_property
+    def transposed(self) -> CSR:
+        """The transpose, built when it is first asked for and kept with the matrix: every gradient of a product needs it."""
+        return transpose(self)
 
     def to(self, device: torch.device | str) -> CSR:
         """Return the same matrix on another device."""

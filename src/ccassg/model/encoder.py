@@ -105,4 +105,4 @@ class SparseProduct(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
         """Multiply by the transpose."""
-        return None, sparse.multiply(sparse.transpose(ctx.a), grads[0].contiguous())
+        return None, sparse.multiply(ctx.a.transposed, grads[0].contiguous())

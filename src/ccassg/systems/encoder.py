@@ -16,7 +16,8 @@ from ccassg.graph import Graph, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.model import augment
 from ccassg.model.encoder import SparseProduct
-from ccassg.training.products import in_faster_form
+from ccassg.training.buffers import step_buffers
+from ccassg.training.products import FirstProduct, in_faster_form
 from ccassg.training.rows import feature_tensor
 
 
@@ -54,6 +55,26 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
+# One of two random views: the features, which both share; the normalised adjacency with self-loops; the columns it keeps.
+View = tuple[FirstProduct, CSR, Tensor | None]
+
+
+class _SharedProduct(torch.autograd.Function):
+    """X W of the first layer in two views, (n, width) each."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, product: FirstProduct, weight: Tensor, keeps: tuple[Tensor | None, Tensor | None]
+    ) -> tuple[Tensor, ...]:
+        ctx.product, ctx.buffers = product, step_buffers(0, like=weight)
+        h1, h2 = product.forward(weight, keeps, ctx.buffers)
+        return h1, (h2.clone() if h2 is h1 else h2)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
+        return None, ctx.product.backward(*(g.contiguous() for g in grads), ctx.buffers), None
+
+
 class GraphEncoder(nn.Module):
     """Layers ``H <- act(norm(A H W + b))``, of widths ``dims`` from the features to the embedding.
 
@@ -83,6 +104,12 @@ class GraphEncoder(nn.Module):
         ``a`` is the normalised adjacency with self-loops, ``keep_columns`` (n_features,) the feature mask.
         """
         return self.propagate(self.project(features, keep_columns), a, nodes)
+
+    def both(self, views: tuple[View, View], *, nodes: Tensor | None = None) -> list[Tensor]:
+        """Embed the nodes in two views, (n, d) each: columns of the features that both views keep are multiplied once."""
+        (product, a1, keep1), (_, a2, keep2) = views
+        projected = _SharedProduct.apply(product, self.weights[0], (keep1, keep2))
+        return [self.propagate(h, a, nodes) for h, a in zip(projected, (a1, a2), strict=True)]
 
     def project(self, features: Tensor | CSR, keep_columns: Tensor | None = None) -> Tensor:
         """Return X W of the first layer, (n, n_features) -> (n, width): the part of the way that knows no edges."""

@@ -12,9 +12,10 @@ from torch import Tensor
 from ccassg.graph import Array, Graph, draws, sparse
 from ccassg.model import augment
 from ccassg.parameters import rates
-from ccassg.systems.encoder import features_of
+from ccassg.systems.encoder import View
 from ccassg.systems.grace import GRACE
-from ccassg.systems.two_views import View
+from ccassg.training.products import first_product
+from ccassg.training.rows import feature_tensor
 
 # No edge or column is dropped more often than this (p_tau of the paper).
 CEILING = 0.7
@@ -35,7 +36,7 @@ class GCA(GRACE):
 
     def _views(self, graph: Graph) -> Callable[[int, int], View]:
         nodes = node_centrality(graph, self.centrality)
-        edges, features = augment.edge_structure(graph), features_of(graph)
+        edges, features = augment.edge_structure(graph), first_product(feature_tensor(graph, "cpu"))
         edge_weights = drop_weights(np.log1p(nodes)[sparse.row_ids(edges.a).numpy()], without=edges.loops.numpy())
         present = abs(sp.csr_array(graph.features)).sign()
         column_weights = drop_weights(np.log1p(present.T @ nodes))

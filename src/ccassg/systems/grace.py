@@ -16,10 +16,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ccassg.graph import draws
-from ccassg.systems.encoder import projector
-from ccassg.systems.two_views import TwoViewEmbedder, View
+from ccassg.systems.encoder import View, projector
+from ccassg.systems.two_views import TwoViewEmbedder
 
-TILE_ROWS = 2048
+# A tile of cosines, a megabyte, stays in the cache while it is worked on.
+TILE_ROWS = 512
 # Below this many pairs the exponentials of the first pass are kept for the second (a quarter of a gigabyte).
 KEEP_PAIRS = 64_000_000
 
@@ -48,7 +49,7 @@ class GRACE(TwoViewEmbedder):
         n_nodes, nodes = views[0][1].shape[0], None
         if self.loss_nodes is not None and self.loss_nodes < n_nodes:
             nodes = draws.sample_nodes(n_nodes, self.loss_nodes, seed=self.seed_, step=step)
-        h1, h2 = (self._encoder(*view, nodes=nodes) for view in views)
+        h1, h2 = self._encoder.both(views, nodes=nodes)
         head = self.module_["projector"]
         z1, z2 = torch.chunk(head(torch.cat([h1, h2])), 2)
         return contrast(z1, z2, self.temperature)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ccassg.graph import Graph, draws, sparse
+from ccassg.graph.feature_space import edge_fingerprint
 from ccassg.graph.sparse import CSR
 from ccassg.model import augment
 from ccassg.systems.base import NetworkEmbedder, Patience
@@ -55,7 +56,7 @@ class MVGRL(NetworkEmbedder):
         return nn.ModuleDict(encoders | {"discriminator": discriminator})
 
     def _losses(self, graph: Graph) -> Callable[[int], Tensor]:
-        s = ppr(graph, self.alpha, self.threshold)
+        s = self._diffusion(graph)
         whole = (*inputs(graph), sparse.from_scipy(s))
         size = self.subgraph_nodes
 
@@ -86,24 +87,55 @@ class MVGRL(NetworkEmbedder):
         discriminator = self.module_["discriminator"]
         return h @ (discriminator.weight[0] @ summary) + discriminator.bias
 
+    def _diffusion(self, graph: Graph) -> sp.csr_array:
+        """Compute the diffusion, or take the last one where graph and parameters are the same: training and embedding share it."""
+        what = (edge_fingerprint(graph), self.alpha, self.threshold)
+        if getattr(self, "_last", (None, None))[0] != what:
+            self._last = what, ppr(graph, self.alpha, self.threshold)
+        return self._last[1]
+
     def _embed(self, graph: Graph) -> Any:
         features, a = inputs(graph)
-        s = sparse.from_scipy(ppr(graph, self.alpha, self.threshold))
+        s = sparse.from_scipy(self._diffusion(graph))
         return self.module_["adjacency"](features, a) + self.module_["diffusion"](features, s)
 
 
 def ppr(graph: Graph, alpha: float, threshold: float, *, block: int = 256, tolerance: float = 1e-6) -> sp.csr_array:
-    """Compute personalised PageRank of every node, sparse (n, n): the series alpha sum_k (1 - alpha)^k A^k, in blocks of rows."""
-    a = augment.normalized(graph)
-    n_terms = int(np.ceil(np.log(tolerance) / np.log(1 - alpha)))
-    transposed, rows = sparse.transpose(a), []
+    """Compute personalised PageRank of every node, sparse (n, n), in blocks of rows.
+
+    S' = alpha I + (1 - alpha) A' S' is solved by fixed-point steps; where A is symmetric each is corrected by the one before, the
+    Chebyshev iteration, which takes a third of them.
+    """
+    c = 1 - alpha
+    weights = _series(c, tolerance) if graph.directed else _chebyshev(c, tolerance)
+    transposed, rows = sparse.transpose(augment.normalized(graph)), []
     for start in range(0, graph.n_nodes, block):
         size = min(block, graph.n_nodes - start)
-        restart = torch.zeros(graph.n_nodes, size)
-        restart[torch.arange(start, start + size), torch.arange(size)] = alpha
-        x = restart.clone()
-        for _ in range(n_terms):
-            x = sparse.multiply(transposed, x).mul_(1 - alpha).add_(restart)
+        own = torch.arange(size)
+        before = torch.zeros(graph.n_nodes, size)
+        x = before.clone()
+        x[start + own, own] = alpha
+        for weight in weights:
+            step = sparse.multiply(transposed, x).mul_(c)
+            step[start + own, own] += alpha
+            before, x = x, torch.lerp(before, step, weight)
         x[x < threshold] = 0
         rows.append(sp.csr_array(x.T.contiguous().numpy()))
     return sp.csr_array(sp.vstack(rows))
+
+
+def _series(c: float, tolerance: float) -> list[float]:
+    """Return the weights of as many plain steps as bring c^k below the tolerance."""
+    return [1.0] * int(np.ceil(np.log(tolerance) / np.log(c)))
+
+
+def _chebyshev(c: float, tolerance: float) -> list[float]:
+    """Return the weights w of x_(k+1) = x_(k-1) + w (A' x_k c + b - x_(k-1)), for a spectrum of A in [-1, 1].
+
+    An error is multiplied by less than 2 r^k, r = c / (1 + sqrt(1 - c^2)).
+    """
+    rate = c / (1 + np.sqrt(1 - c * c))
+    weights = [1 / (1 - c * c / 2)]
+    for _ in range(int(np.ceil(np.log(tolerance / 2) / np.log(rate)))):
+        weights.append(1 / (1 - c * c * weights[-1] / 4))
+    return weights

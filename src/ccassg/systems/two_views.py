@@ -10,15 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ccassg.graph import Graph
-from ccassg.graph.sparse import CSR
 from ccassg.model import augment
 from ccassg.parameters import rates
 from ccassg.systems.base import NetworkEmbedder
-from ccassg.systems.encoder import GraphEncoder, features_of, inputs, projector
+from ccassg.systems.encoder import GraphEncoder, View, inputs, projector
 from ccassg.systems.training import warmup_cosine
+from ccassg.training.products import first_product
+from ccassg.training.rows import feature_tensor
 
-# One view: what `GraphEncoder` takes, (features, adjacency, kept columns).
-View = tuple[Tensor | CSR, CSR, Tensor | None]
 Rate = float | tuple[float, float]
 WarmUp = Annotated[int, "Steps in which the learning rate rises; afterwards it falls along a cosine."]
 
@@ -52,7 +51,7 @@ class TwoViewEmbedder(NetworkEmbedder):
 
     def _views(self, graph: Graph) -> Callable[[int, int], View]:
         """Return the function from (step, 0 or 1) to a view."""
-        features, edges = features_of(graph), augment.edge_structure(graph)
+        features, edges = first_product(feature_tensor(graph, "cpu")), augment.edge_structure(graph)
         edge_rates = rates("edge_drop_rate", self.edge_drop_rate)
         column_rates = rates("feature_mask_rate", self.feature_mask_rate)
 
@@ -103,8 +102,8 @@ class BGRL(TwoViewEmbedder):
         with torch.no_grad():
             if step > 0:
                 self._follow(step - 1)
-            targets = [self._target(*view) for view in reversed(views)]
-        predicted = [predictor(self._encoder(*view)) for view in views]
+            targets = reversed(self._target.both(views))
+        predicted = map(predictor, self._encoder.both(views))
         similar = [functional.cosine_similarity(p, t, dim=1).mean() for p, t in zip(predicted, targets, strict=True)]
         return 2 - similar[0] - similar[1]
 
@@ -135,7 +134,7 @@ class GraphBarlowTwins(TwoViewEmbedder):
         return nn.ModuleDict({"encoder": self._new_encoder(batch_norm=True, activate_last=False)})
 
     def _loss(self, views: tuple[View, View], step: int) -> Tensor:
-        return barlow_twins(self._encoder(*views[0]), self._encoder(*views[1]))
+        return barlow_twins(*self._encoder.both(views))
 
 
 def barlow_twins(h1: Tensor, h2: Tensor) -> Tensor:
@@ -173,7 +172,7 @@ class VICReg(TwoViewEmbedder):
 
     def _loss(self, views: tuple[View, View], step: int) -> Tensor:
         expander = self.module_["expander"]
-        z1, z2 = (expander(self._encoder(*view)) for view in views)
+        z1, z2 = map(expander, self._encoder.both(views))
         invariance, variance, covariance = vicreg_terms(z1, z2)
         return self.invariance * invariance + self.variance * variance + self.covariance * covariance
 

@@ -21,7 +21,7 @@ from ccassg import memory
 GROUPS = {
     "Input": ("ids", "directed", "encoding", "data_dir"),
     "Columns": ("source", "target", "weight", "feature_columns", "keep", "scale"),
-    "Method": ("method", "preset", "settings", "seed", "device", "probe", "seeds", "links", "jobs", "rounds", "threads", "busy", "to_accuracy"),
+    "Method": ("method", "preset", "settings", "seed", "device", "probe", "seeds", "links", "hours", "jobs", "rounds", "threads", "busy", "to_accuracy"),
     "Output": ("checkpoint_every", "parts", "overwrite", "results", "docs", "update", "draw_only", "json_file"),
 }  # fmt: skip
 VALUES = {"bool": "", "path": "PATH", "int": "N", "int range": "N", "str": "NAME"}

@@ -37,7 +37,7 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option(help="Runs per entry, with seeds 0, 1, 2, ...")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version: fewer seeds, coarser grids.")] = False,
     hours: Annotated[
-        float | None, typer.Option(min=0, help="Begin no run that is not expected to end within so many.")
+        float | None, typer.Option(metavar="H", help="Begin no run that is not expected to end within so many.")
     ] = None,
     jobs: Annotated[
         int, typer.Option(help="Runs at a time; they share the processors. Runs that are timed have them alone.")
@@ -51,8 +51,10 @@ def reproduce(
 ) -> None:
     """Redo tables and figures of the paper. Finished runs are recorded and never repeated.
 
-    Whatever is missing is done in the order of its worth: first what fills an empty cell of the accuracy tables. Interrupted, the
-    next call goes on; a run that fails is told in the end, and tried again by the next call. The generated blocks of docs/reproduction.md, and of the pages in docs/reproduction, are renewed if they lie beside the results.
+    What is missing is done in the order of its worth: first what fills an empty cell of the accuracy tables. After an interruption
+    the next call goes on; a run that failed is told in the end, and tried again by the next call.
+
+    The generated blocks of docs/reproduction.md, and of the pages in docs/reproduction, are renewed if they lie beside the results.
 
     Example: ccassg reproduce all --hours 8
 

@@ -100,6 +100,12 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
             "datasets": ("citeseer",),
         },
         "GRACE's own settings": {"settings": _GRACES_OWN, "datasets": ("citeseer",)},
+        "GRACE's own settings and whole evaluation": {
+            "settings": _GRACES_OWN,
+            "probe": {"solver": "logistic"},
+            "details": {"rows": "length 1"},
+            "datasets": ("citeseer",),
+        },
         "30 steps": {"settings": {"n_steps": 30}, "datasets": ("citeseer",)},
         "temperature 0.9": {"settings": {"temperature": 0.9}, "datasets": ("citeseer",)},
     },

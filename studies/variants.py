@@ -1,4 +1,4 @@
-"""Runs with what no setting changes: the scale of the features, the initial weights, what chooses the step.
+"""Runs with what no setting changes: the scale of features and embedding, the initial weights, what chooses the step.
 
 A run names it in its entry ``details``; `TASKS` does such runs, and those without the entry like every other.
 """
@@ -37,12 +37,27 @@ class OtherStart(CCASSG):
         return settings, encoder
 
 
+class UnitRows:
+    """A system whose embedding has rows of length 1."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def transform(self, graph: Graph) -> Any:
+        """As the system's, row by row."""
+        return preprocessing.normalize(self.model.transform(graph))
+
+
 def classify_nodes(run: Run, data: Dataset) -> dict[str, Any]:
     """As the task of the same name in `ccassg.experiments.tasks`, with the run's details."""
     details = run.get("details", {})
     if METHODS[run["method"]].kind == "classifier":
         return score_classifier(run, data, choose=details.get("choose") != "last")
-    return score_embedder(run, replace(data, graph=scaled(run, data.graph)), model_of(run))
+    model = UnitRows(model_of(run)) if details.get("rows") == "length 1" else model_of(run)
+    return score_embedder(run, replace(data, graph=scaled(run, data.graph)), model)
 
 
 TASKS = {"node-classification": classify_nodes}

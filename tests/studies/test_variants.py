@@ -5,6 +5,7 @@ import pytest
 
 from ccassg.datasets import load_dataset
 from ccassg.experiments.runs import classification_run
+from ccassg.systems import make
 from ccassg.systems.label_propagation import LabelPropagation
 from studies import variants
 
@@ -55,6 +56,17 @@ def test_a_variant_runs(cora):
     run = classification_run("cca-ssg", "cora", 0, changes=small) | {"details": {"start": "he"}}
     run["probe"]["epochs"] = 5
     assert 0 < variants.classify_nodes(run, cora)["test_accuracy"][0] < 1
+
+
+def test_rows_of_length_1(cora):
+    model = variants.UnitRows(make("raw-features")).fit(cora.graph)
+    z = variants.UnitRows(model).transform(cora.graph)
+    np.testing.assert_allclose(np.linalg.norm(z, axis=1), cora.graph.features.sum(axis=1) > 0, rtol=1e-5)
+    run = classification_run("raw-features", "cora", 0) | {"details": {"rows": "length 1"}}
+    run["probe"]["epochs"] = 20
+    other = {name: value for name, value in run.items() if name != "details"}
+    results = [variants.classify_nodes(each, cora)["test_accuracy"] for each in (run, other)]
+    assert results[0] != results[1]
 
 
 def test_what_chooses_nothing_sees_no_validation_label(cora, monkeypatch):

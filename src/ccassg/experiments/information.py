@@ -105,7 +105,7 @@ def draw(found: Found, plan: Plan, figures: Path) -> Drawn:
     # First and last value of each quantity, as numbers a reader can check the curves by.
     ends = [
         {"dataset": TITLES[dataset], "objective": name, "steps": snapshots[-1]["step"]}
-        | {label: f"{snapshots[0][key]:.0f} to {snapshots[-1][key]:.0f}" for key, label in QUANTITIES.items()}
+        | {label: f"{snapshots[0][key]:.3g} to {snapshots[-1][key]:.3g}" for key, label in QUANTITIES.items()}
         for (dataset, name), snapshots in series.items()
     ]
     tables = {"agreement": rows, "ends": ends}

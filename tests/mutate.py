@@ -1,17 +1,19 @@
 """Change the core at random, one small thing at a time, and print the changes that no test notices.
 
-Each change is made in a copy of the tree. The tests that mirror the changed file run on it, then those of its folder and of
+Each change is made in a copy of the tree and taken back. The tests that mirror the changed file run on it, then those of its folder and of
 the whole. The seed gives the order of the changes, the minutes say how many of them are tried.
 """
 
 import argparse
 import ast
+import gc
+import importlib.util
+import multiprocessing
 import os
 import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,9 +22,30 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 CORE = ("model", "training", "graph", "defaults", "evaluate", "io/atomic.py", "io/ids.py", "io/edges.py")
 WHOLE = ("test_estimator.py", "test_contract.py")
+# What most tests import, loaded once.
+HEAVY = (
+    "torch",
+    "scipy.sparse.linalg",
+    "scipy.stats",
+    "sklearn.metrics",
+    "sklearn.linear_model",
+    "sklearn.cluster",
+    "pandas",
+)
+HEAVY += (
+    "pyarrow.parquet",
+    "hypothesis.extra.numpy",
+    "typer",
+    "rich.progress",
+    "safetensors.numpy",
+    "networkx",
+    "pytest",
+)
 TEMPORARY = "temporary-files-of-tests"
 # Sizes of pieces of work and limits of time, on which no result depends, and texts about an object.
 NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT|SPILL)\w*|__(repr|str)__")
@@ -112,50 +135,86 @@ def tests_of(root: Path, file: Path) -> list[list[Path]]:
 
 
 def passes(root: Path, tests: Sequence[Path], timeout: float) -> bool:
-    """Tell whether the tests of the tree ``root`` pass in time."""
+    """Tell whether the tests of the tree ``root`` pass in time, in a process with the heavy libraries but none of the tree."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any of them is imported
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(HEAVY))
+    process = context.Process(target=_run_tests, args=(root, tests))
+    process.start()
+    process.join(timeout)
+    if process.exitcode is None:
+        os.killpg(process.pid, signal.SIGKILL)  # with whatever the tests have started
+        process.join()
+    return process.exitcode == 0
+
+
+def _run_tests(root: Path, tests: Sequence[Path]) -> None:
+    os.setpgid(0, 0)
+    gc.freeze()  # pytest collects garbage several times; what was there before is none
+    for stream in range(3):
+        os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+    os.chdir(root)
     data = os.environ.get("CCASSG_DATA") or str(ROOT.parent / "shared" / "data")
     own = {"PYTHONPATH": str(root / "src"), "CCASSG_DATA": data, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # starts faster
-    null = subprocess.DEVNULL
-    command = [sys.executable, "-m", "pytest", "-x", f"--basetemp={root / TEMPORARY}", *tests]
-    process = subprocess.Popen(command, cwd=root, env=os.environ | own, stdout=null, stderr=null, process_group=0)
+    os.environ |= own
+    sys.path.insert(0, own["PYTHONPATH"])
+    sys.dont_write_bytecode = False
+    sys.exit(pytest.main(["-x", f"--basetemp={root / TEMPORARY}", *map(str, tests)]))
+
+
+def survives(tree: Path, mutant: Mutant, timeout: float = 300) -> bool:
+    """Tell whether all tests pass on the tree with the change, which is taken back afterwards."""
+    file = tree / mutant.file
+    source, compiled = file.read_bytes(), Path(importlib.util.cache_from_source(str(file)))
     try:
-        return process.wait(timeout) == 0
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # with whatever the tests have started
-        process.wait()
-        return False
-
-
-def survives(root: Path, mutant: Mutant, timeout: float = 300) -> bool:
-    """Tell whether all tests pass on a copy of the tree ``root`` with the change."""
-    with tempfile.TemporaryDirectory() as folder:
-        tree = shutil.copytree(root, Path(folder, "tree"), ignore=shutil.ignore_patterns(TEMPORARY))
-        source = (tree / mutant.file).read_bytes()
-        (tree / mutant.file).write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.stop :])
-        os.utime(tree / mutant.file, (0, 0))  # else what was compiled within the same second would be taken for it
+        compiled.unlink(missing_ok=True)  # else what was compiled within the same second would be taken for it
+        file.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.stop :])
         return all(passes(tree, tests, timeout) for tests in tests_of(tree, mutant.file))
+    finally:
+        file.write_bytes(source)
+        compiled.unlink(missing_ok=True)
+        shutil.rmtree(
+            tree / ".hypothesis", ignore_errors=True
+        )  # what one change taught must not help to notice the next
 
 
 def run(root: Path, core: Sequence[str], *, seed: int, minutes: float, workers: int) -> tuple[int, list[Mutant]]:
     """Try changes for some minutes and print those that no test notices; return how many were tried, and these."""
     n_tried, survivors = 0, []
+    todo = mutants(root, core)
+    random.Random(seed).shuffle(todo)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
-        shutil.copy(root / "pyproject.toml", tree := Path(folder))
-        for name in ("src", "tests"):
-            shutil.copytree(root / name, tree / name)
-        todo = mutants(tree, core)
-        random.Random(seed).shuffle(todo)
-        if not passes(tree, sorted({path for m in todo for tests in tests_of(tree, m.file) for path in tests}), 3600):
+        trees = [_copy(root, Path(folder, str(worker))) for worker in range(workers)]
+        if not passes(
+            trees[0], sorted({path for m in todo for tests in tests_of(trees[0], m.file) for path in tests}), 3600
+        ):
             raise SystemExit("the tests fail without any change; mend that first")
         end = time.monotonic() + 60 * minutes
-        outcomes = pool.map(lambda mutant: survives(tree, mutant) if time.monotonic() < end else None, todo)
-        for mutant, survived in zip(todo, outcomes, strict=True):
+
+        def attempt(mutant: Mutant) -> bool | None:
+            if time.monotonic() > end:
+                return None
+            tree = trees.pop()
+            try:
+                return survives(tree, mutant)
+            finally:
+                trees.append(tree)
+
+        for mutant, survived in zip(todo, pool.map(attempt, todo), strict=True):
             n_tried += survived is not None
             if survived:
                 survivors.append(mutant)
                 print(mutant.place, flush=True)
     print(f"{n_tried - len(survivors)} of {n_tried} changes noticed, of {len(todo)} possible, seed {seed}")
     return n_tried, survivors
+
+
+def _copy(root: Path, tree: Path) -> Path:
+    tree.mkdir()
+    shutil.copy(root / "pyproject.toml", tree)
+    for name in ("src", "tests"):
+        shutil.copytree(root / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return tree
 
 
 if __name__ == "__main__":

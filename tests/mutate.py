@@ -86,8 +86,12 @@ def mutants(root: Path, core: Sequence[str]) -> list[Mutant]:
 
 def _changes(node: Any) -> Iterator[tuple[Any, str]]:
     """Yield what may be changed below a node: a part of the code, and the text in its place."""
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and isinstance(node.targets[0], ast.Tuple):
+        for name, value in zip(node.targets[0].elts, node.value.elts, strict=True):  # several constants in one line
+            yield from _changes(ast.Assign([name], value))
+        return
     name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else getattr(node, "name", None)
-    if isinstance(node, (ast.Raise, ast.JoinedStr)) or all(map(NOT_CODE.fullmatch, re.findall(r"\w+", name or "code"))):
+    if isinstance(node, (ast.Raise, ast.JoinedStr)) or NOT_CODE.fullmatch(name or "code"):
         return
     if isinstance(node, ast.keyword) and node.arg in KEPT:
         return

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 from ccassg import CCASSG, Dataset, as_graph, structural_features
 from ccassg.datasets import stochastic_block_graph
@@ -245,3 +246,110 @@ def test_links_need_pairs_with_and_without_an_edge():
         suggest_links(z, as_graph(pairs))
     found, _ = suggest_links(z, as_graph(pairs[:, 1:]), k=1)
     assert found.tolist() == [pairs[:, 0].tolist()]
+
+
+def test_suggestions_are_those_of_all_pairs_scored_one_by_one(graph, z):
+    unit = z / np.linalg.norm(z, axis=1, keepdims=True)
+    rng = np.random.default_rng(0)
+    linked = pairs_of(graph)
+    edges = rng.permutation(np.array(sorted(linked)).T, axis=1)
+    weights, bias = links.learn(unit, edges, links._non_edges(edges, N, rng))
+    free = [(i, j) for i in range(N) for j in range(i + 1, N) if (i, j) not in linked]
+    expected = {(i, j): 1 / (1 + np.exp(-np.sum(weights * unit[i] * unit[j]) - bias)) for i, j in free}
+    for node in (None, 7):
+        pairs, scores = suggest_links(z, graph, node)
+        here = {pair: score for pair, score in expected.items() if node is None or node in pair}
+        best = sorted(here, key=here.get, reverse=True)[:20]
+        assert [tuple(sorted(pair)) for pair in pairs.tolist()] == best
+        assert node is None or (pairs[:, 0] == node).all()
+        np.testing.assert_allclose(scores, [here[pair] for pair in best], rtol=1e-5)
+    assert scores.dtype == np.float32
+    assert not np.array_equal(suggest_links(z, graph, seed=1)[1], suggest_links(z, graph)[1])
+
+
+@pytest.mark.parametrize("cells", [2**25, 2 * 6 * 40, 2 * 6 * 40 + 11, 5])
+def test_weights_are_those_of_a_logistic_regression_on_products(z, monkeypatch, cells):
+    monkeypatch.setattr(links, "MAX_CELLS", cells)
+    rng, most = np.random.default_rng(2), {2**25: 90, 5: 1}.get(cells, 40)
+    z = z.astype(np.float64)
+    z[:, 2] = 0
+    edges, others = rng.integers(N, size=(2, 2, 90))
+    weights, bias = links.learn(z, edges, others)
+    used = np.concatenate([edges[:, :most], others[:, :most]], axis=1)
+    products = z[used[0]] * z[used[1]]
+    scale = np.sqrt((products**2).mean(0))
+    scale[2] = 1
+    model = LogisticRegression(C=1e-4, max_iter=500).fit(products / scale, [1] * most + [0] * most)
+    np.testing.assert_allclose(weights, model.coef_[0] / scale, rtol=1e-6, atol=1e-12)
+    assert bias == pytest.approx(model.intercept_[0], abs=1e-9)
+
+
+def test_the_limits_of_the_arguments(graph, z):
+    pair = as_graph(np.array([[0], [1]]), n_nodes=3)
+    assert suggest_links(z[:3], pair, k=1_000_000)[0].shape == (2, 2)  # one edge, two pairs without
+    with pytest.raises(ValueError, match="k must be at most 1000000"):
+        suggest_links(z[:3], pair, k=1_000_001)
+    ring = np.stack([np.arange(40), (np.arange(40) + 1) % 40])
+    assert hold_out(as_graph(ring))[0].weights is None
+    with pytest.raises(ValueError, match="got 39 edges"):
+        hold_out(as_graph(ring[:, 1:]))
+    upper = np.stack(np.triu_indices(20, 1))
+    assert hold_out(as_graph(upper[:, :63], n_nodes=20))[1]["train"][0].shape == (2, 63 - 3 - 6)
+    with pytest.raises(ValueError, match="got 64 edges"):
+        hold_out(as_graph(upper[:, :64], n_nodes=20))
+
+
+def test_of_two_directions_the_larger_weight_counts_and_the_graph_stays():
+    graph = as_graph(np.array([[0, 1, 2], [1, 0, 3]]), edge_weights=np.array([2.0, 5.0, 3.0]), directed=True, n_nodes=5)
+    both = links._both_ways(graph)
+    assert both.toarray()[[0, 1, 2, 3], [1, 0, 3, 2]].tolist() == [5, 5, 3, 3]
+    undirected = as_graph(np.array([[0, 1], [1, 2]]), edge_weights=np.array([2.0, 5.0]))
+    links._both_ways(undirected).data[:] = 1
+    assert sorted(undirected.weights.tolist()) == [2, 2, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "expected"), [(5, 9, 1), (5, 8, 1), (5, 7, 2), (5, 5, 3), (5, 4, 3), (5, 3, 3), (9, 3, 3)]
+)
+def test_no_more_than_half_of_the_pairs_without_an_edge_are_drawn(n, m, expected):
+    edges = np.random.default_rng(0).permutation(np.stack(np.triu_indices(n, 1)), axis=1)[:, :m]
+    for seed in range(5):
+        drawn, rng = as_set(links._non_edges(edges, n, np.random.default_rng(seed))), np.random.default_rng(seed)
+        assert len(drawn) == expected
+        first: dict = {}  # by hand: pair after pair, twice as many at once as are wanted
+        while len(first) < expected:
+            some = [tuple(sorted(pair)) for pair in rng.integers(n, size=(2, 2 * expected)).T.tolist()]
+            first |= dict.fromkeys(sorted({(i, j) for i, j in some if i < j} - as_set(edges) - set(first)))
+        order = rng.permutation(np.array([i * n + j for i, j in first]))[:expected]
+        assert drawn == {divmod(int(number), n) for number in order}
+
+
+def test_scores_of_many_pairs_are_those_of_each(monkeypatch):
+    rng = np.random.default_rng(0)
+    left, right, pairs = rng.normal(size=(9, 4)), rng.normal(size=(9, 4)), rng.integers(9, size=(2, 23))
+    expected = [left[i] @ right[j] for i, j in pairs.T]
+    for block in (1024, 23, 7, 1):
+        monkeypatch.setattr(links, "BLOCK_PAIRS", block)
+        np.testing.assert_allclose(links._inner(left, right, pairs), expected)
+        np.testing.assert_allclose(links._inner(sp.csr_array(left), sp.csr_array(right), pairs), expected)
+    assert links._inner(left, right, pairs[:, :0]).shape == (0,)
+
+
+def test_measures_of_a_case_by_hand():
+    left, right = np.array([[4.0], [3.0], [2.0], [1.0]]), np.ones((4, 1))
+    found = links.measure(left, right, (np.array([[0, 2], [0, 0]]), np.array([[1, 3], [0, 0]])))
+    assert found == {"auc": 0.75, "average_precision": pytest.approx((1 + 2 / 3) / 2), "hits@50": None}
+    fifty = np.stack([np.arange(50) % 3 + 1, np.zeros(50, int)])
+    assert links.measure(left, right, (np.array([[0, 3], [0, 0]]), fifty))["hits@50"] == 0.5
+
+
+def test_features_are_averaged_over_three_hops_at_most_and_no_more_than_helps():
+    ring = np.arange(300)
+    far = as_graph(np.concatenate([[ring, (ring + step) % 300] for step in (1, 2, 3)], axis=1))
+    noisy = np.random.default_rng(0).normal(size=(300, 40)).astype(np.float32)
+    kept, parts = hold_out(far.with_features(noisy))
+    assert compare(noisy, kept, parts)["cosine of A^k X"]["k"] == 3
+    kept, parts = hold_out(far.with_features(np.ones((300, 1), np.float32)))
+    found = compare(noisy, kept, parts)["cosine of A^k X"]
+    assert found["k"] == 0  # all the same: the first
+    assert found["auc"] == 0.5

@@ -148,3 +148,160 @@ def test_strengths_in_any_order_are_each_solved():
     order = [1.0, 1.0, 1e-3, 10.0, 1e3]
     expected = [fit(x, y, 3, [strength])[0] for strength in order]
     np.testing.assert_allclose(fit(x, y, 3, order), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(7, 3), (3, 7), (4, 4), (6, 1), (1, 6)], ids=str)
+def test_principal_coordinates_are_those_of_the_rows(shape):
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=(2, *shape)))
+    coordinates, directions = logistic._principal(x)
+    r = min(shape)
+    assert coordinates.shape == (2, shape[0], r)
+    torch.testing.assert_close(coordinates @ directions.transpose(1, 2), x)
+    torch.testing.assert_close(directions.transpose(1, 2) @ directions, torch.eye(r).double().expand(2, r, r))
+    squares = coordinates.transpose(1, 2) @ coordinates  # diagonal
+    torch.testing.assert_close(squares, torch.diag_embed(squares.diagonal(dim1=1, dim2=2)), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(("square", "n_met"), [(2.2e-13, 2), (1.5e-13, 2), (0.7e-13, 1), (0.0, 1)])
+def test_directions_of_rounding_errors_are_left_out(square, n_met):
+    x = torch.zeros(1, 2, 5).double()
+    x[0, 0, 1], x[0, 1, 3] = 3.0, 3 * square**0.5
+    coordinates, directions = logistic._principal(x)
+    lengths = torch.linalg.vector_norm(coordinates[0], dim=0)
+    assert (lengths > 0).sum() == (directions[0] != 0).any(0).sum() == n_met
+    assert lengths.max() == pytest.approx(3)
+    assert not logistic._principal(torch.zeros(1, 2, 5))[0].any()
+
+
+def test_the_start_is_on_the_line_through_the_two_solutions_before():
+    one, two, three = (torch.full((2, 1, 1), value) for value in (1.0, 3.0, 10.0))
+    yes, no = torch.tensor([True, True]), torch.tensor([True, False])
+    start = logistic._start
+    assert start([one], [yes], [1.0, 10.0]) is one
+    # from 1 to 10 the solution went up by 2, so that from 10 to 1000 it goes up by 4
+    torch.testing.assert_close(start([one, two], [yes, yes], [1.0, 10.0, 1000.0]), torch.full((2, 1, 1), 7.0))
+    torch.testing.assert_close(start([three, one, two], [no, yes, yes], [9.0, 1.0, 2.0, 4.0]), 0 * one + 5)
+    for done in ([no, yes], [yes, no]):
+        assert start([one, two], done, [1.0, 10.0, 100.0]) is two
+    for strengths in ([2.0, 2.0, 4.0], [4.0, 2.0, 5.0], [1.0, 4.0, 4.0], [1.0, 4.0, 2.0]):
+        assert start([one, two], [yes, yes], strengths) is two
+
+
+class Plain:
+    """The objective of one group and its minimisation, written down: weights (classes that are met, columns and bias)."""
+
+    def __init__(self, x, y, classes, strength, start):
+        self.x, self.c = np.column_stack([x, np.ones(len(x))]), len(classes)
+        self.truth = y[:, None] == classes
+        self.strength = strength / 2 if self.c == 2 else strength
+        self.penalty = np.append(np.ones(x.shape[1]), 0.0)
+        p = self.probabilities(start)
+        curvature = 0.99 * p * (1 - p) + 0.01 / self.c
+        self.scale = 1 / np.sqrt(self.strength * curvature.T @ self.x**2 + self.penalty)
+        self.n_gradients = 0
+
+    def probabilities(self, weights):
+        p = np.exp(self.x @ weights.T - (self.x @ weights.T).max(1, keepdims=True))
+        return p / p.sum(1, keepdims=True)
+
+    def weights(self, theta):
+        weights = theta.reshape(self.c, -1) * self.scale
+        return weights - weights.mean(0)
+
+    def __call__(self, theta):
+        self.n_gradients += 1
+        weights = self.weights(theta)
+        p = self.probabilities(weights)
+        value = -self.strength * np.log(p[self.truth]).sum() + (weights * self.penalty**2 * weights).sum() / 2
+        gradient = self.strength * (p - self.truth).T @ self.x + weights * self.penalty
+        return value, ((gradient - gradient.mean(0)) * self.scale).ravel()
+
+    def inverse_hessian(self, pairs):
+        """The update of Broyden, Fletcher, Goldfarb and Shanno as a dense matrix, of the last 20 pairs."""
+        one = np.eye(self.scale.size)
+        h = one * (pairs[-1][0] @ pairs[-1][1] / (pairs[-1][1] @ pairs[-1][1]) if pairs else 1)
+        for step, change in pairs[-20:]:
+            turn = one - np.outer(step, change) / (step @ change)
+            h = turn @ h @ turn.T + np.outer(step, step) / (step @ change)
+        return h
+
+    def minimize(self, start, tolerance, most):
+        theta, pairs = (start / self.scale).ravel(), []
+        value, gradient = self(theta)
+        while True:
+            distance = np.linalg.norm(gradient / self.scale.ravel())
+            self.solved = distance <= tolerance * np.linalg.norm(self.weights(theta))
+            if self.solved or self.n_gradients >= most:
+                break
+            step = -self.inverse_hessian(pairs) @ gradient
+            slope = gradient @ step
+            while True:
+                new_value, new_gradient = self(theta + step)
+                flat = new_value <= value * (1 + 10 * np.finfo(float).eps) and new_gradient @ step <= -0.8 * slope
+                if new_value <= value + 1e-4 * slope or flat:
+                    break
+                step, slope = step / 2, slope / 2
+            pairs.append((step, new_gradient - gradient))
+            theta, value, gradient = theta + step, new_value, new_gradient
+        return self.weights(theta)
+
+
+KINDS = {
+    "all": np.arange(30) % 4,
+    "absent": np.array([0, 1, 3])[np.arange(30) % 3],
+    "two": np.where(np.arange(30) < 12, np.arange(30) % 2 * 3, -1),
+}
+
+
+@pytest.mark.parametrize(("strength", "shift"), [(0.05, 0.0), (1.0, 0.0), (30.0, 3.0), (300.0, 0.0)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_step_is_that_of_a_dense_quasi_newton_method(strength, shift, kind):
+    rng, y = np.random.default_rng(7), KINDS[kind]
+    real, classes = y >= 0, np.unique(y[y >= 0])
+    x, start = 2 * rng.normal(size=(30, 6)) * real[:, None], np.zeros((4, 7))
+    start[classes] = shift * rng.normal(size=(len(classes), 7))
+    start[classes] -= start[classes].mean(0)
+    given = torch.from_numpy(start)[None]
+    for most, tolerance in [(1, 0.0), (2, 0.0), (3, 0.0), (7, 0.0), (99, 0.3), (99, 0.03), (99, 1e-5)]:
+        plain = Plain(x[real], y[real], classes, strength, start[classes])
+        expected = plain.minimize(start[classes], tolerance, most)
+        objective = logistic._Objective(torch.from_numpy(x)[None], torch.from_numpy(y)[None], 4)
+        objective.regularise(strength, given)
+        found, solved = objective.minimize(given, tolerance, most)
+        assert objective.n_gradients == plain.n_gradients
+        np.testing.assert_allclose(found[0, classes], expected, rtol=1e-5, atol=1e-7)
+        assert not found[0, np.setdiff1d(range(4), classes)].any()
+        assert solved.item() == plain.solved
+
+
+def test_the_work_that_is_allowed_is_shared_by_the_strengths(monkeypatch):
+    x, y = problem(20, 5, 3)
+    products = 2 * 20 * 3 * 6  # of one gradient and of the logits that it needs: rows x classes x columns with the bias
+    gradients = []
+    call = logistic._Objective.__call__
+    monkeypatch.setattr(
+        logistic._Objective, "__call__", lambda self, theta: gradients.append(theta) or call(self, theta)
+    )
+    for work, most in ((23.99, 11), (24.0, 12), (0.0, 5)):
+        gradients.clear()
+        monkeypatch.setattr(logistic, "MAX_PRODUCTS", work * products)
+        fit(x, y, 3, (1.0, 10.0), tolerance=0.0)
+        assert len(gradients) == 2 * most
+
+
+def test_single_precision_begins_with_the_limit(monkeypatch):
+    x, y = problem(20, 5, 3)
+    exact = fit(x, y, 3)
+    for limit, same in ((2 * 20 * 3 * 6 + 1, True), (2 * 20 * 3 * 6, False)):
+        monkeypatch.setattr(logistic, "SINGLE_PRODUCTS", limit)
+        assert (np.abs(fit(x, y, 3) - exact).max() == 0) == same
+
+
+def test_a_search_ends_where_rounding_is_met():
+    x, y = (torch.from_numpy(part)[None] for part in problem(30, 6, 3))
+    objective = logistic._Objective(x, y, 3)
+    objective.regularise(1.0, objective.zeros())
+    found, solved = objective.minimize(objective.zeros(), 0.0, 10_000)
+    assert solved.all()
+    assert objective.n_gradients < 100
+    assert np.linalg.norm(gradient(found[0].numpy(), x[0].numpy(), y[0].numpy(), 1.0)) < 1e-12

@@ -1,9 +1,11 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from ccassg.evaluate import summary
-from ccassg.evaluate.clustering import knn_score
+from ccassg.evaluate.clustering import cluster_score, knn_score
 from ccassg.evaluate.probe import linear_probe
 from ccassg.evaluate.summary import as_target, glance, scorable, summarize
 from ccassg.graph.dataset import random_split
@@ -160,3 +162,110 @@ def test_of_many_nodes_a_sample_is_scored(clusters, monkeypatch):
     assert rows == sorted(set(rows))
     assert (y[rows] == part.y).all()
     assert summarize(z, y, n_seeds=1)["notes"] == part.notes
+
+
+def test_how_many_splits_voters_and_clusterings(monkeypatch):
+    """Of 430 nodes of three classes 43 train; a tenth of them vote."""
+    y = np.arange(430) % 3
+    z = np.random.default_rng(0).normal(size=(430, 2)).astype(np.float32) + y[:, None]
+    for runs, cells in ((3, 3 * 43 * 3 * 2), (2, 3 * 43 * 3 * 2 - 1), (1, 1)):
+        monkeypatch.setattr(summary, "PROBE_CELLS", cells)
+        found = summarize(z, y, n_seeds=3)
+        assert found["probe"]["n_runs"] == runs
+        many = [] if runs == 3 else [f"{runs} random split{'s' * (runs > 1)} instead of 3, to bound the work"]
+        assert found["notes"] == many
+    assert found["random_splits"]
+    assert found["classes"] == [0, 1, 2]
+    assert found["k_neighbours"] == 4
+    split = random_split(y, 0)
+    assert found["knn"] == knn_score(z, y, 4, split=split)
+    assert found["clustering"] == cluster_score(z, y, seeds=range(5)).as_dict()
+    assert found["probe"] == linear_probe(z, y, split, solver="logistic", tolerance=0.01).as_dict()
+    for n, cells in ((2, 2 * 430 * 2 * 3), (1, 2 * 430 * 2 * 3 - 1), (1, 1)):
+        monkeypatch.setattr(summary, "CLUSTER_CELLS", cells)
+        assert summarize(z, y, n_seeds=1)["clustering"] == cluster_score(z, y, seeds=range(n)).as_dict()
+    for cells, n in ((43 * 2 * 344, 344), (43 * 2 * 7 - 1, 6)):  # of 344 test nodes
+        monkeypatch.setattr(summary, "PAIR_CELLS", cells)
+        test = np.sort(np.random.default_rng(0).choice(split.test, n, replace=False))
+        few = SimpleNamespace(train=split.train, val=split.val, test=test)
+        assert summarize(z, y, n_seeds=1)["knn"] == knn_score(z, y, 4, split=few)
+
+
+def test_voters_are_a_tenth_of_the_training_nodes_up_to_ten_and_given_splits_are_kept(clusters):
+    z, y = np.tile(clusters[0], (20, 1)), np.tile(clusters[1], 20)
+    for n, k in ((60, 1), (199, 1), (200, 2), (1200, 10)):
+        assert summarize(z[:n], y[:n], n_seeds=1)["k_neighbours"] == k
+    split = random_split(y[:300], 1)
+    found = summarize(z[:300], y[:300], splits=[split])
+    assert not found["random_splits"]
+    assert found["probe"] == linear_probe(z[:300], y[:300], split, solver="logistic", tolerance=0.01).as_dict()
+    half = np.where(np.arange(300) < 10, -1, y[:300])
+    found = summarize(z[:300], half, splits=[split])  # of nodes without a label, too
+    assert found["random_splits"]
+    assert found["probe"]["n_runs"] == 5
+
+
+def test_the_parts_are_told_in_their_order(clusters):
+    z, y = clusters
+    told = []
+    summarize(z, y, n_seeds=1, features=z, on_part=told.append)
+    assert told == ["diagnostics", "linear probe", "linear probe of the raw features", "nearest neighbours", "k-means"]
+    for n_seeds in (0, 10_001):
+        with pytest.raises(ValueError, match="n_seeds must be"):
+            summarize(z, y, n_seeds=n_seeds)
+    for wrong in (y[:-1], y.astype(float), np.array(["a"] * 60)):
+        with pytest.raises(ValueError, match="y must hold one whole number per row of z"):
+            summarize(z, wrong)
+
+
+def test_a_glance_of_many_is_one_of_a_sample(clusters):
+    z = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    y = clusters[1].copy()
+    assert (
+        glance(z, np.where(np.arange(60) < 50, y, -1), None)
+        == linear_probe(z[:50], y[:50], solver="logistic").as_dict()
+    )
+    assert glance(z, np.where(np.arange(60) < 49, y, -1), None) is None
+    y[::7] = -1
+    nodes = np.flatnonzero(y >= 0)
+    assert glance(z, y, None, n_nodes=len(nodes)) == linear_probe(z[nodes], y[nodes], solver="logistic").as_dict()
+    some = np.sort(np.random.default_rng(0).choice(nodes, 30, replace=False))
+    assert glance(z, y, None, n_nodes=30) == linear_probe(z[some], y[some], solver="logistic").as_dict()
+
+
+def test_the_limits_between_classes_and_a_quantity():
+    for n in (100, 101):  # whole numbers, half of those between the least and the largest
+        assert (as_target(np.arange(n) * 3) is not None) == (n > 100)
+        assert (as_target(np.arange(n), [str(3 * c) for c in range(n)]) is not None) == (n > 100)
+    two_apart = 2 * np.arange(150)
+    for last, is_target in ((299, False), (300, True)):  # 150 numbers over a range of twice as many
+        found = as_target(np.append(two_apart[:-1], last))
+        assert (found is not None) is is_target
+    found = as_target(np.append(-1, np.arange(101) * 3))
+    assert np.isnan(found[0])
+    assert found[1:].tolist() == (3.0 * np.arange(101)).tolist()
+
+
+def test_the_limits_of_what_is_scorable():
+    z = np.ones((404, 2), np.float32)
+    assert scorable(z, np.arange(404) // 2).classes.tolist() == list(
+        range(100)
+    )  # two nodes a class; the first of equals
+    assert scorable(z[:200], np.arange(200) // 2).notes == []
+    assert len(scorable(z[:199], np.arange(199) // 2).classes) == 0  # the last has one
+    assert scorable(z[:202], np.arange(202) // 2).notes == [
+        "of 101 classes the 100 with most nodes were scored, to bound the work: 200 of 202 nodes"
+    ]
+
+
+def test_a_part_of_the_nodes_is_the_one_that_is_drawn(clusters, monkeypatch):
+    z, y = clusters
+    for cells, n in ((54 * 3 * 3, 54), (54 * 3 * 3 - 1, 53)):
+        monkeypatch.setattr(summary, "MAX_CELLS", cells)
+        part = scorable(z, np.where(np.arange(60) < 6, -1, y), z[::-1])
+        nodes = np.arange(6, 60)
+        if n < 54:
+            nodes = np.sort(np.random.default_rng(0).choice(nodes, n, replace=False))
+        assert (part.z == z[nodes]).all()
+        assert (part.features == z[::-1][nodes]).all()
+        assert (part.y == y[nodes]).all()

@@ -81,3 +81,82 @@ def test_raw_features_that_know_more_and_targets_that_are_not_known():
     assert "no more of the target than its mean" in sentence
     assert verdict(FINE, probe={"r2": 0.3}) == []
     assert verdict(FINE, probe={"accuracy": 0.2}) == []
+
+
+# 400 test nodes a run, 300 of the largest class: 75 %, with a standard error of sqrt(0.75 * 0.25 / 400).
+PROBE = {"n_runs": 2, "confusion": [[500, 100], [100, 100]], "accuracy": 0.9, "roc_auc": [0.9, 0.9]}
+ERROR = (0.75 * 0.25 / 400) ** 0.5
+
+
+def said(**probe):
+    return " ".join(verdict(FINE, probe={key: value for key, value in (PROBE | probe).items() if value is not None}))
+
+
+def test_the_limits_of_what_scores_are_worth():
+    assert said() == ""
+    constant = (
+        "no better than a constant: its linear probe is right in 80.0%, and always naming the largest class in 75.0%"
+    )
+    for area in ([0.9], None):
+        assert said(roc_auc=area, accuracy=0.75 + 2 * ERROR + 1e-6) == ""
+        assert "no better than a constant" in said(roc_auc=area, accuracy=0.75 + 2 * ERROR - 1e-6)
+    assert constant in said(accuracy=0.8, n_runs=8)  # of a hundred nodes
+    assert said(accuracy=0.8, n_runs=None) == ""  # of eight hundred, were it one run
+    # Of two classes the area has the standard error of Mann and Whitney's statistic.
+    limit = 0.5 + 2 * (401 / (12 * 300 * 100)) ** 0.5
+    assert said(roc_auc=[limit + 1e-6]) == ""
+    assert "than chance" in said(roc_auc=[limit - 1e-6])
+    many = {"confusion": [[50_000, 0], [0, 50_000]], "n_runs": 1}
+    assert said(roc_auc=[0.5201], **many) == ""
+    assert "than chance" in said(roc_auc=[0.5199, 0.5199], **many)
+
+
+def test_the_error_of_areas_of_several_classes_is_that_of_their_mean():
+    tested = np.array([100, 200, 300])
+    each = [(600 + 1) / (12 * m * (600 - m)) for m in tested]
+    limit = 0.5 + 2 * np.sqrt(np.mean(each) / 3)
+    confusion = np.diag(tested).tolist()
+    assert said(confusion=confusion, n_runs=1, roc_auc=[limit + 1e-6]) == ""
+    assert "than chance" in said(confusion=confusion, n_runs=1, roc_auc=[limit - 1e-6])
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        {"confusion": []},
+        {"confusion": [[0, 0], [0, 0]]},
+        {"confusion": [[9, 0], [0, 0]]},
+        {"accuracy": None},
+        {"r2": 0.0201},
+    ],
+    ids=str,
+)
+def test_what_is_too_little_to_judge_by(probe):
+    assert said(**{"accuracy": 0.1} | probe) == ""
+
+
+def test_the_limits_of_targets_and_of_raw_features():
+    assert "R^2 of the linear probe is 0.02" in said(r2=0.02)
+    for confusion, n_runs, margin in ((PROBE["confusion"], 2, 2 * ERROR), ([[75_000, 0], [0, 25_000]], 1, 0.01)):
+        given = {"confusion": confusion, "n_runs": n_runs}
+        assert said(raw_features=[0.9 + margin - 1e-6], **given) == ""
+        assert "raw features alone" in said(raw_features=[0.9 + margin + 1e-6, 0.9 + margin + 1e-6], **given)
+
+
+def test_the_limits_of_graphs_and_of_losses():
+    def warned(**given):
+        return len(verdict(FINE, **given))
+
+    assert [warned(graph=GRAPH | {"isolated": n}) for n in (0, 19, 20, 200)] == [0, 0, 1, 1]
+    assert [warned(graph={"features": n}) for n in (0, 1, 31, 32)] == [0, 1, 1, 0]
+    assert [warned(history={"loss": loss}) for loss in ([], [3.0], [3.0, 3.0], [3.0, 3.01])] == [0, 0, 0, 1]
+    assert warned(history={"loss": [np.inf]}) == 1
+    # A tenth of the steps at either end: 2 of 20, 1 of 19.
+    loss = np.full(20, 5.0)
+    loss[[1, -1]] = 1, 9
+    assert [warned(history={"loss": some.tolist()}) for some in (loss, loss[:-1], loss[1:])] == [1, 0, 1]
+    assert "ended above its start (3 to 7)" in verdict(FINE, history={"loss": loss.tolist()})[0]
+    (sentence,) = verdict(FINE, history={"loss": [1.0, np.nan, np.nan]}, settings={"learning_rate": 0.5})
+    assert sentence.endswith("at step 2: the training diverged. Lower learning_rate (it was 0.5).")
+    (sentence,) = verdict(FINE, graph={"features": 1}, settings={"encoder": "gcn"})
+    assert sentence.startswith("The graph has 1 feature, fewer than the 32 columns")

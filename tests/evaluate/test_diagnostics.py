@@ -190,3 +190,91 @@ class TestDiagnose:
         monkeypatch.setattr(diagnostics, "row_blocks", lambda n, *rest: seen.append(n) or [slice(0, n)])
         assert diagnose(z)["effective_rank"] == pytest.approx(whole["effective_rank"], rel=0.02)
         assert seen == [1000]
+
+
+class TestLimits:
+    """What is warned of, from both sides of every limit."""
+
+    FINE = {
+        "n_nodes": 100,
+        "n_dims": 20,
+        "n_constant_columns": 0,
+        "effective_rank": 15.0,
+        "off_diagonal_correlation": 0.1,
+        "uniformity": -2.0,
+    }
+
+    @pytest.mark.parametrize(
+        ("change", "settings", "beginnings"),
+        [
+            ({}, None, []),
+            ({"uniformity": -0.05}, None, []),
+            ({"uniformity": -0.049}, None, ["Near-complete"]),
+            ({"effective_rank": 2.0}, None, []),
+            ({"effective_rank": 1.99}, None, ["Collapsed"]),
+            ({"effective_rank": 1.79, "n_constant_columns": 2}, None, ["2 of 20", "Collapsed"]),
+            ({"effective_rank": 1.81, "n_constant_columns": 2}, None, ["2 of 20"]),
+            ({"effective_rank": 0.89, "n_nodes": 10}, None, ["Collapsed", "20 dimensions for 10"]),
+            ({"effective_rank": 0.91, "n_nodes": 10}, None, ["20 dimensions for 10"]),
+            ({"effective_rank": 0.0, "n_nodes": 2}, None, ["20 dimensions for 2"]),
+            ({"effective_rank": 0.1, "n_nodes": 3}, None, ["Collapsed", "20 dimensions for 3"]),
+            ({"off_diagonal_correlation": 0.5}, None, []),
+            ({"off_diagonal_correlation": 0.51}, None, ["Redundant"]),
+            ({"off_diagonal_correlation": 0.9, "n_constant_columns": 19}, None, ["19 of 20"]),
+            ({"n_nodes": 20}, None, ["20 dimensions for 20"]),
+            ({"n_nodes": 21}, None, []),
+            ({"n_nodes": 20}, {"encoder": "canonical"}, []),
+            ({"n_nodes": 20}, {"encoder": "gcn"}, ["20 dimensions for 20"]),
+            ({"n_nodes": 1, "uniformity": None}, None, []),
+            ({"n_constant_columns": 20}, None, ["Complete collapse"]),
+        ],
+    )
+    def test_warnings(self, change, settings, beginnings):
+        found = diagnostics.warnings_about(self.FINE | change, settings)
+        assert len(found) == len(beginnings)
+        assert all(text.startswith(begin) for text, begin in zip(found, beginnings, strict=True))
+
+    @pytest.mark.parametrize(
+        ("settings", "rate", "weight"),
+        [
+            (None, True, True),
+            ({}, False, False),
+            ({"learning_rate": 0.1}, True, False),
+            ({"learning_rate": 0.1, "decorrelation": 1.0}, True, True),
+            ({"learning_rate": 0.1, "decorrelation": 1.0, "encoder": "canonical"}, False, False),
+            ({"decorrelation": 1.0}, False, False),
+        ],
+    )
+    def test_advice_names_only_what_can_be_set(self, settings, rate, weight):
+        (text,) = diagnostics.warnings_about(self.FINE | {"n_constant_columns": 20}, settings)
+        assert text.endswith("lower the learning rate." if rate else "look at the features.")
+        text = diagnostics.warnings_about(self.FINE | {"effective_rank": 1.0}, settings)[0]
+        assert ("larger decorrelation weight" in text) == weight
+
+    @pytest.mark.parametrize(("ratio", "n_constant"), [(0.99e-6, 1), (1.01e-6, 0)])
+    def test_a_millionth_of_the_root_mean_square_is_constant(self, ratio, n_constant):
+        z = np.column_stack([SQUARE[:, 0], 1 + ratio * SQUARE[:, 1]])
+        assert diagnose(z)["n_constant_columns"] == n_constant
+
+    def test_values_of_no_pairs_and_of_samples(self, monkeypatch):
+        z = correlated(n=30, d=3)
+        assert diagnose(np.ones((4, 2)))["top_variance_share"] == 0
+        assert diagnose(z[:2])["uniformity"] == pytest.approx(uniformity(z[:2]))
+        assert uniformity(z, n_sample=2, seed=1) == uniformity(z[np.random.default_rng(1).choice(30, 2, replace=False)])
+        assert uniformity(z) == uniformity(z, n_sample=30)
+        for products, n in ((30 * 9, 30), (30 * 9 - 1, 29), (9, 12)):  # no fewer than four times the columns
+            monkeypatch.setattr(diagnostics, "MAX_PRODUCTS", products)
+            some = z if n == 30 else z[np.sort(np.random.default_rng(0).choice(30, n, replace=False))]
+            np.testing.assert_allclose(moments(z).covariance, np.cov(some.T, bias=True), atol=1e-12)
+
+    def test_a_sample_of_2048_rows_is_drawn_once(self):
+        z = correlated(n=2060, d=3)
+        some = np.random.default_rng(0).choice(2060, 2048, replace=False)
+        assert uniformity(z) == uniformity(z[some])
+
+    def test_opposite_columns_correlate_by_exactly_minus_one(self):
+        z = np.random.default_rng(0).normal(size=(7, 50)) * 0.1
+        both = correlation_matrix(np.hstack([z, -z, 3 * z]))
+        assert abs(both).max() == 1
+        assert np.diag(both).min() > 1 - 1e-12
+        assert both[0, 50] == pytest.approx(-1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
 from ccassg import most_similar
@@ -162,3 +163,55 @@ def test_likely_neighbours_in_a_crowd_of_equal_rows_and_of_lonely_ones():
     index, _ = likely_neighbours(np.eye(4, dtype=np.float32), k=10)
     assert sorted(set(index[0])) == [0, 1, 2, 3]
     assert (index[:, 3:] == np.arange(4)[:, None]).all()  # only three others exist
+
+
+def by_cells(z, k, n_probes, max_cell=4096, n_fitted=10_000):
+    """The search as its docstring says it, one row after the other."""
+    n, rng = len(z), np.random.default_rng(0)
+    unit = z / np.linalg.norm(z, axis=1, keepdims=True)
+    seen = unit[np.sort(rng.choice(n, n_fitted, replace=False))] if n > n_fitted else unit
+    n_cells = max(1, min(int(n**0.5), len(seen)))
+    cells = MiniBatchKMeans(n_cells, batch_size=4096, max_iter=10, n_init=1, random_state=0).fit(seen)
+    centres = unit_rows(cells.cluster_centers_[np.unique(cells.labels_)])
+    order = np.argsort(-(unit @ centres.T), axis=1, kind="stable")[:, :n_probes]
+    members = [np.flatnonzero(order[:, 0] == cell) for cell in range(len(centres))]
+    members = [np.sort(rng.choice(m, max_cell, replace=False)) if len(m) > max_cell else m for m in members]
+    index, similarity = np.repeat(np.arange(n)[:, None], k, 1), np.full((n, k), -1.0)
+    for row in range(n):
+        met = np.setdiff1d(np.concatenate([members[cell] for cell in order[row]]), [row])
+        scores = unit[met] @ unit[row]
+        best = np.argsort(-scores, kind="stable")[:k]
+        index[row, : len(best)], similarity[row, : len(best)] = met[best], scores[best]
+    return index, similarity
+
+
+@pytest.mark.parametrize(
+    ("dim", "given", "n_probes"),
+    [
+        (24, {}, 16),
+        (24, {"n_probes": 2}, 2),
+        (24, {"n_probes": 1, "n_fitted": 100}, 1),
+        (24, {"n_probes": 3, "n_fitted": 12}, 3),
+        (24, {"n_probes": 4, "max_cell": 9}, 4),
+        (909, {}, 11),
+        (3000, {}, 4),
+    ],
+)
+def test_likely_neighbours_are_those_of_the_cells_nearest_to_each(dim, given, n_probes):
+    z = np.random.default_rng(3).normal(size=(400, dim)) + np.eye(7, dim)[np.arange(400) % 7]
+    index, similarity = likely_neighbours(z, 5, **given)
+    limits = {key: value for key, value in given.items() if key != "n_probes"}
+    expected, values = by_cells(z, 5, n_probes, **limits)
+    np.testing.assert_array_equal(index, expected)
+    np.testing.assert_allclose(similarity, values, atol=1e-12)
+
+
+def test_ten_neighbours_by_cosine_unless_said_otherwise():
+    assert most_similar(Z, 3)[0].tolist() == reference(Z, 3, 10, "cosine")[0].tolist()
+    assert nearest(Z[:1], Z, 4)[0].tolist() == [[0, *reference(Z, 0, 3, "cosine")[0]]]
+    assert most_similar(Z[:2], 0, 1)[0].tolist() == [1]
+    assert most_similar(Z, 299)[0].tolist() == reference(Z, 299, 10, "cosine")[0].tolist()
+    order, scores = most_similar(Z, np.zeros(0, int))
+    assert order.shape == scores.shape == (0, 10)
+    with pytest.raises(ValueError, match="row numbers"):
+        most_similar(Z, [[1, 2]])

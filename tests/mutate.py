@@ -49,6 +49,8 @@ HEAVY += (
 TEMPORARY = "temporary-files-of-tests"
 # Sizes of pieces of work and limits of time, on which no result depends, and texts about an object.
 NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT|SPILL)\w*|__(repr|str)__")
+# Of two, either holds the numbers of all graphs that a test can have.
+WIDTH = re.compile(r"(np|torch)\.int(32|64)")
 # Arguments for a check of the code itself, for the kind of machine, for memory that is used again, for the end of a process, and
 # for what is warned of.
 KEPT = ("strict", "device", "out", "copy", "daemon", "over", "divide", "invalid")
@@ -94,6 +96,8 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
     if isinstance(node, (ast.Raise, ast.JoinedStr)) or NOT_CODE.fullmatch(name or "code"):
         return
     if isinstance(node, ast.keyword) and node.arg in KEPT:
+        return
+    if isinstance(node, ast.IfExp) and all(WIDTH.fullmatch(ast.unparse(part)) for part in (node.body, node.orelse)):
         return
     for test in getattr(node, "ifs", [getattr(node, "test", None)]):
         if isinstance(test, ast.expr) and not isinstance(test, (ast.Compare, ast.UnaryOp)):

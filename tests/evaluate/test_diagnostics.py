@@ -192,17 +192,18 @@ class TestDiagnose:
         assert seen == [1000]
 
 
+FINE = {
+    "n_nodes": 100,
+    "n_dims": 20,
+    "n_constant_columns": 0,
+    "effective_rank": 15.0,
+    "off_diagonal_correlation": 0.1,
+    "uniformity": -2.0,
+}
+
+
 class TestLimits:
     """What is warned of, from both sides of every limit."""
-
-    FINE = {
-        "n_nodes": 100,
-        "n_dims": 20,
-        "n_constant_columns": 0,
-        "effective_rank": 15.0,
-        "off_diagonal_correlation": 0.1,
-        "uniformity": -2.0,
-    }
 
     @pytest.mark.parametrize(
         ("change", "settings", "beginnings"),
@@ -230,7 +231,7 @@ class TestLimits:
         ],
     )
     def test_warnings(self, change, settings, beginnings):
-        found = diagnostics.warnings_about(self.FINE | change, settings)
+        found = diagnostics.warnings_about(FINE | change, settings)
         assert len(found) == len(beginnings)
         assert all(text.startswith(begin) for text, begin in zip(found, beginnings, strict=True))
 
@@ -246,9 +247,9 @@ class TestLimits:
         ],
     )
     def test_advice_names_only_what_can_be_set(self, settings, rate, weight):
-        (text,) = diagnostics.warnings_about(self.FINE | {"n_constant_columns": 20}, settings)
+        (text,) = diagnostics.warnings_about(FINE | {"n_constant_columns": 20}, settings)
         assert text.endswith("lower the learning rate." if rate else "look at the features.")
-        text = diagnostics.warnings_about(self.FINE | {"effective_rank": 1.0}, settings)[0]
+        text = diagnostics.warnings_about(FINE | {"effective_rank": 1.0}, settings)[0]
         assert ("larger decorrelation weight" in text) == weight
 
     @pytest.mark.parametrize(("ratio", "n_constant"), [(0.99e-6, 1), (1.01e-6, 0)])

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import ccassg
 from ccassg.graph import structural
@@ -130,3 +131,86 @@ def test_names_and_refusals():
     assert structural_names(7)[-2:] == ("eigenvector 1", "eigenvector 2")
     with pytest.raises(ValueError, match="n_components must be an integer, at least 0, got -1"):
         structural_features(ccassg.as_graph(nx.path_graph(3)), -1)
+
+
+def test_pagerank_is_that_of_fifty_plain_steps():
+    a = np.zeros((6, 6))
+    for i, j, weight in ((0, 1, 2.0), (0, 2, 1.0), (1, 2, 0.5), (3, 4, 1.0)):
+        a[i, j] = a[j, i] = weight
+    rank = np.full(6, 1 / 6)  # node 5 has no edge and gives to all
+    for _ in range(50):
+        given = [sum(a[i, j] / a[j].sum() * rank[j] for j in range(5)) + rank[5] / 6 for i in range(6)]
+        rank = 0.85 * np.array(given) + 0.15 / 6
+    graph = ccassg.as_graph(sp.csr_array(a))
+    np.testing.assert_allclose(structural._pagerank(graph.adjacency(), a.sum(1)), rank, rtol=1e-14)
+
+
+def test_sampled_clustering_is_the_share_of_the_pairs_that_are_drawn():
+    random = nx.gnm_random_graph(30, 100, seed=0)
+    random.add_edge(28, 30)  # a node with one neighbour
+    a = ccassg.as_graph(random).adjacency()
+    share, rng = structural._clustering(a, np.random.default_rng(4), max_wedges=1), np.random.default_rng(4)
+    nodes = [node for node in range(31) if random.degree(node) > 1]
+    degree = np.array([random.degree(node) for node in nodes])
+    expected = np.zeros(31)
+    for _ in range(32):
+        first, more = rng.integers(0, degree), rng.integers(1, degree)
+        for node, i, j in zip(nodes, first, (first + more) % degree, strict=True):
+            expected[node] += random.has_edge(sorted(random[node])[i], sorted(random[node])[j])
+    assert share.tolist() == (expected / 32).tolist()
+
+
+def test_clustering_in_blocks_of_rows():
+    cliques = nx.disjoint_union_all([nx.complete_graph(3)] * 1400)  # 4,200 nodes
+    a = ccassg.as_graph(nx.disjoint_union(cliques, nx.path_graph(3))).adjacency()
+    share = structural._clustering(a, np.random.default_rng(0))
+    assert share.tolist() == [1] * 4200 + [0] * 3
+
+
+def test_subspace_iteration_is_twenty_steps_on_the_halved_matrix():
+    a = ccassg.as_graph(nx.gnm_random_graph(40, 100, seed=0)).adjacency().toarray() / 9
+    q = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 11)))[0]
+    for _ in range(20):
+        q = np.linalg.qr((a + np.eye(40)) / 2 @ q)[0]
+    turn = np.linalg.eigh(q.T @ a @ q)[1]
+    found = structural._subspace(sp.csr_array(a), 3, np.random.default_rng(0))
+    np.testing.assert_allclose(found, (q @ turn)[:, ::-1][:, :3], atol=1e-10)
+
+
+def test_few_components_are_all_that_a_graph_has_and_thirty_two_the_default():
+    for n in (2, 3, 5):
+        a = ccassg.as_graph(nx.complete_graph(n))
+        x = structural_features(a)
+        assert x.shape == (n, 37)
+        assert (np.abs(x[:, 5:]).max(0) > 0).sum() <= n - 1
+    path = ccassg.as_graph(nx.path_graph(3))
+    x = structural_features(path, 2)
+    # Eigenvalues 1 and 0 of the path: (1, sqrt 2, 1) / 2 and (1, 0, -1) / sqrt 2.
+    np.testing.assert_allclose(x[:, 5], standardised([1, 2**0.5, 1]), atol=1e-6)
+    np.testing.assert_allclose(np.abs(x[:, 6]), np.abs(standardised([1, 0, -1])), atol=1e-6)
+    large = ccassg.as_graph(nx.gnm_random_graph(500, 2000, seed=0))
+    assert (structural_features(large) == structural_features(large, 32, seed=0)).all()
+    assert (structural_features(large) != structural_features(large, 32, seed=1)).any()
+
+
+def test_directions_do_not_count_and_of_two_weights_the_larger_does():
+    both = np.array([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
+    one = ccassg.as_graph(
+        np.array([[0, 1, 1, 3], [1, 0, 2, 2]]), edge_weights=np.array([1.0, 5.0, 2.0, 3.0]), directed=True
+    )
+    other = ccassg.as_graph(both, edge_weights=np.array([5.0, 5.0, 2.0, 2.0, 3.0, 3.0]))
+    np.testing.assert_allclose(structural_features(one, 2), structural_features(other, 2), atol=1e-6)
+
+
+def test_columns_that_vary_by_rounding_alone_are_zero():
+    rounding = 1 + np.array([0, 1, 2, 3]) * 1e-16 * 3
+    little = 1 + np.array([0, 1, 2, 3]) * 1e-11
+    found = structural._standardised(np.column_stack([rounding, little, np.zeros(4), [0, 4, 4, 8]]))
+    assert not found[:, [0, 2]].any()
+    np.testing.assert_allclose(found[:, 1], standardised([0, 1, 2, 3]), rtol=1e-4)
+    np.testing.assert_allclose(found[:, 3], np.array([-2, 0, 0, 2]) / 2**0.5)
+
+
+def test_more_components_than_memory_holds_are_refused():
+    with pytest.raises(ValueError, match=r"n_components=1000000000000 on 3 nodes needs at least .* of memory"):
+        structural_features(ccassg.as_graph(nx.path_graph(3)), 10**12)

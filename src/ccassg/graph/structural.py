@@ -184,5 +184,5 @@ def _standardised(columns: Array) -> Array:
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
     # Rounding leaves a constant column a tiny spread, which must not be blown up to 1.
-    constant = spread <= 1e-12 * np.maximum(1e-30, np.abs(columns).max(axis=0))
+    constant = spread <= 1e-12 * np.abs(columns).max(axis=0)
     return np.where(constant, 0, centred / np.where(constant, 1, spread))

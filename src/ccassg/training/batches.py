@@ -196,7 +196,7 @@ class BatchViews:
         """Return the number from which a draw keeps an edge of each node, such that of so many kept ones about ``max_neighbors`` stay."""
         most, share = self.settings.max_neighbors, 1 - self.settings.edge_drop_rate[v]
         # Uniform on 64-bit integers: the top share of them is at or above this.
-        bars = (2.0**63 - (most / counts.double()).clamp_(max=1) * share * 2.0**64).clamp_(-(2.0**63), 2.0**63 - 1024)
+        bars = (2.0**63 - (most / counts.double()).clamp_(max=1) * share * 2.0**64).clamp_(max=2.0**63 - 1024)
         return torch.where(counts > most, bars.long(), draws.threshold(self.settings.edge_drop_rate[v]))
 
     def _sent(self, nodes: Tensor, step: int, v: int) -> Tensor:

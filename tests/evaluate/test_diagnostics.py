@@ -253,7 +253,7 @@ class TestLimits:
         assert ("larger decorrelation weight" in text) == weight
 
     @pytest.mark.parametrize(("ratio", "n_constant"), [(0.99e-6, 1), (1.01e-6, 0)])
-    def test_a_millionth_of_the_root_mean_square_is_constant(self, ratio, n_constant):
+    def test_a_millionth_of_the_mean_is_constant(self, ratio, n_constant):
         z = np.column_stack([SQUARE[:, 0], 1 + ratio * SQUARE[:, 1]])
         assert diagnose(z)["n_constant_columns"] == n_constant
 
@@ -279,3 +279,14 @@ class TestLimits:
         assert abs(both).max() == 1
         assert np.diag(both).min() > 1 - 1e-12
         assert both[0, 50] == pytest.approx(-1)
+
+    def test_sums_of_single_precision_are_in_double(self):
+        z = (np.random.default_rng(0).normal(size=(3000, 2)) + 1000).astype(np.float32)
+        exact = z.astype(np.float64)
+        np.testing.assert_allclose(moments(z).mean, exact.mean(0), rtol=1e-14)
+        np.testing.assert_allclose(moments(z).covariance, np.cov(exact.T, bias=True), rtol=1e-9)
+
+    def test_constant_columns_do_not_thin_the_mean_of_the_correlations(self):
+        z = correlated()
+        both = np.hstack([z, np.full((200, 2), 3.0)])
+        assert diagnose(both)["off_diagonal_correlation"] == pytest.approx(diagnose(z)["off_diagonal_correlation"])

@@ -7,7 +7,18 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from ccassg.graph.checks import check_features, check_ids, mapped, require_finite, shown
+from ccassg.graph.checks import (
+    check_callable,
+    check_count,
+    check_features,
+    check_ids,
+    check_kind,
+    check_nodes,
+    check_number,
+    mapped,
+    require_finite,
+    shown,
+)
 
 ROWS = [[1, 0, 2], [0, 0, 3]]
 
@@ -171,3 +182,111 @@ def test_what_lies_in_a_file_is_known_through_views(tmp_path):
 )
 def test_any_value_is_shown_in_one_short_line(value, text):
     assert shown(value) == text
+
+
+def test_the_least_features_that_are_not_too_small():
+    for value in (1e-30, -2e-30, 0.0):
+        assert check_features(np.array([[0.0, value]])).shape == (1, 2)
+        assert check_features(sp.csr_array([[0.0, value]])).shape == (1, 2)
+    for value in (9e-31, -9e-31):
+        for given in (np.array([[0.0, value]]), np.array([[value, value]]), sp.csr_array([[0.0, value]])):
+            with pytest.raises(
+                ValueError, match=r"too small for 32-bit numbers, at most 9e-31; multiply them by 1e\+30"
+            ):
+                check_features(given)
+    assert check_features(np.zeros((0, 2))).shape == (0, 2)
+
+
+def test_where_the_first_bad_value_is():
+    values = np.array([[1.0, 2.0], [3.0, np.nan], [np.inf, 5.0]])
+    with pytest.raises(ValueError, match=r"got 2 that are not .* the first at \(1, 1\)\)"):
+        require_finite("x", values)
+    with pytest.raises(ValueError, match=r"the first at \(11, 1\)\)"):
+        require_finite("x", values, 10)
+    with np.errstate(all="raise"), pytest.raises(ValueError, match=r"the first at \(0,\)\)"):
+        require_finite("x", np.array([np.inf, -np.inf]))
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "sentence"),
+    [
+        (0, (), None),
+        (-1, (), "n must be an integer, at least 0, got -1"),
+        (np.int8(3), (3, 3), None),
+        (2, (3, 3), "n must be an integer, at least 3, got 2"),
+        (4, (3, 3), "n must be at most 3, got 4"),
+        (True, (), "at least 0, got True"),
+        (1.0, (), "at least 0, got 1.0"),
+        ("1", (), "got '1'"),
+    ],
+)
+def test_counts_and_their_limits(value, limits, sentence):
+    if sentence is None:
+        assert type(check_count("n", value, *limits)) is int
+    else:
+        with pytest.raises(ValueError, match=sentence):
+            check_count("n", value, *limits)
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "sentence"),
+    [
+        (0, (), None),
+        (-0.1, (), "x must be a finite number, at least 0, got -0.1"),
+        (np.float32(2), (2.0,), None),
+        (1.9, (2.0,), "at least 2, got 1.9"),
+        (True, (), "at least 0, got True"),
+        (float("inf"), (), "at least 0, got inf"),
+        (float("nan"), (), "at least 0, got nan"),
+        ("1", (), "got '1'"),
+        (float(np.finfo(np.float32).max), (), None),
+        (3.5e38, (), r"x must be at most 3.40282e\+38, got 3.5e\+38"),
+        (np.float64(3.5e38), (), r"x must be at most 3.40282e\+38"),
+        (2**63 - 1, (), None),
+        (2**63, (), r"x must be at most 9.22337e\+18, got 9223372036854775808"),
+    ],
+)
+def test_numbers_and_their_limits(value, limits, sentence):
+    if sentence is None:
+        assert type(check_number("x", value, *limits)) is float
+    else:
+        with pytest.raises(ValueError, match=sentence):
+            check_number("x", value, *limits)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([2, 0], [2, 0]),
+        ([], []),
+        (np.array([1], np.uint8), [1]),
+        (np.array([True, False, True]), [0, 2]),
+        (range(3), [0, 1, 2]),
+        ([3], r"nodes must be in 0 \.\. 2, the nodes of the graph, got 3"),
+        ([0, -1], r"in 0 \.\. 2, the nodes of the graph, got -1"),
+        ([-2, 9], "the graph, got -2"),
+        ([True, False], "must be a list of node numbers, from 0"),
+        ([0.5], "must be a list of node numbers"),
+        ([[0]], "must be a list of node numbers"),
+        ([[0], [1, 2]], "must be a list of node numbers"),
+        (1, "must be a list of node numbers, from 0, got 1"),
+    ],
+)
+def test_nodes_are_numbers_or_a_mask(given, expected):
+    if isinstance(expected, list):
+        found = check_nodes("nodes", given, 3)
+        assert found.dtype == np.int64
+        assert found.tolist() == expected
+    else:
+        with pytest.raises(ValueError, match=expected):
+            check_nodes("nodes", given, 3)
+
+
+def test_functions_and_kinds():
+    check_callable("f", None)
+    check_callable("f", len)
+    with pytest.raises(TypeError, match="f must be a function, got 3"):
+        check_callable("f", 3)
+    check_kind("x", 3, int, "give one")
+    with pytest.raises(TypeError, match="x must be a int, got 'a'; give one"):
+        check_kind("x", "a", int, "give one")

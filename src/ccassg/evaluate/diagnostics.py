@@ -15,7 +15,7 @@ from ccassg.graph.checks import check_count
 
 # Rows of one block of a sum over all nodes.
 BLOCK_ROWS = 4096
-# A column whose standard deviation is below this part of its root mean square holds nothing but rounding.
+# A column whose standard deviation is below this part of its mean holds nothing but rounding.
 CONSTANT = 1e-6
 # Nodes x columns x columns in a covariance, about five seconds on one core; of more nodes it is that of a sample.
 MAX_PRODUCTS = 100_000_000_000
@@ -156,7 +156,7 @@ def moments(z: Array, block_rows: int = BLOCK_ROWS) -> Moments:
         covariance += rows.T @ rows
     covariance /= len(z)
     variance = np.diag(covariance)
-    varies = variance > CONSTANT**2 * (mean**2 + variance)
+    varies = variance > (CONSTANT * mean) ** 2
     return Moments(mean, covariance, np.divide(1, np.sqrt(variance), out=np.zeros_like(mean), where=varies))
 
 

@@ -269,3 +269,9 @@ def test_a_part_of_the_nodes_is_the_one_that_is_drawn(clusters, monkeypatch):
         assert (part.z == z[nodes]).all()
         assert (part.features == z[::-1][nodes]).all()
         assert (part.y == y[nodes]).all()
+
+
+def test_a_glance_sees_five_thousand_nodes():
+    z = np.random.default_rng(0).normal(size=(5001, 2)).astype(np.float32)
+    y = (z[:, 0] > 0).astype(int)
+    assert glance(z, y, None) == glance(z, y, None, n_nodes=5000) != glance(z, y, None, n_nodes=5001)

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -176,3 +178,75 @@ def test_lists_become_what_they_stand_for():
     data = Dataset(GRAPH, y=[1, -1], class_names=["a", "b"], feature_names=["x", "y", "z"])
     assert data.labels == ["b", None]
     assert (data.class_names, data.feature_names) == (("a", "b"), ("x", "y", "z"))
+
+
+def plain_label_rate_split(y, rate, n_val, n_test, seed):
+    """The split as its docstring says it, one node after the other."""
+    order = np.random.default_rng(seed).permutation([node for node in range(len(y)) if y[node] >= 0]).tolist()
+    n = round(rate * len(y))
+    for missing in sorted(set(y[order].tolist()) - set(y[order[:n]].tolist())):
+        train = y[order[:n]].tolist()
+        spare = [at for at in range(n) if train.count(train[at]) > 1]
+        if not spare:
+            break
+        enters = next(at for at in range(n, len(order)) if y[order[at]] == missing)
+        order[spare[-1]], order[enters] = order[enters], order[spare[-1]]
+    return order[:n], order[n + n_test : n + n_test + n_val], order[n : n + n_test]
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.05, 0.1, 0.3])
+def test_label_rate_splits_are_those_of_a_plain_loop(rate):
+    y = np.array([0] * 60 + [1] * 20 + [2] * 10 + [3] * 3 + [4] * 2 + [-1] * 5)[
+        np.random.default_rng(0).permutation(100)
+    ]
+    for seed in range(10):
+        split = toy(y).split(seed, label_rate=rate, n_val=11, n_test=30)
+        for part, expected in zip(parts(split), plain_label_rate_split(y, rate, 11, 30, seed), strict=True):
+            assert part.tolist() == sorted(expected)
+
+
+def test_the_limits_of_label_rates():
+    y = toy(np.arange(2000) % 2)
+    assert [len(part) for part in parts(y.split(label_rate=0.25))] == [500, 500, 1000]
+    assert y.split(label_rate=0.25).train.tolist() == y.split(0, label_rate=0.25).train.tolist()
+    with pytest.raises(ValueError, match="501 train, 500 validation and 1000 test nodes are more than the 2,000"):
+        y.split(label_rate=0.2505)
+    assert len(y.split(label_rate=0.0005, n_val=0, n_test=1999).train) == 1
+    for wrong in (0.0002, 1, 1.0, 0, "0.1"):
+        with pytest.raises(ValueError, match="label_rate"):
+            y.split(label_rate=wrong)
+    with pytest.raises(ValueError, match="n_val must be an integer, at least 0, got -1"):
+        y.split(label_rate=0.1, n_val=-1)
+    with pytest.raises(ValueError, match="there are no labels to split by"):
+        Dataset(y.graph).split()
+    with pytest.raises(ValueError, match="seed must be"):
+        y.split(-1)
+    assert y.split(3).train.tolist() == y.split(3, kind="random").train.tolist()
+    assert y.split().train.tolist() == y.split(0).train.tolist()
+
+
+def test_classes_and_names_of_labels():
+    graph = toy([0, 0, 0]).graph
+    assert Dataset(graph).n_classes == 0
+    assert Dataset(graph, np.array([-1, -1, -1])).n_classes == 0
+    assert Dataset(graph, np.array([-1, 2, 0])).n_classes == 3
+    assert Dataset(graph, np.array([-1, 2, 0])).labels == [None, "2", "0"]
+    assert Dataset(graph, np.array([-1, 1, 0]), ("a", "b", "c")).n_classes == 3
+    assert Dataset(graph, class_names=()).class_names == ()
+    for names in (("a", 1), "abc", ["a", None]):
+        with pytest.raises(TypeError, match="class_names must be a tuple of text"):
+            Dataset(graph, class_names=names)
+    with pytest.raises(ValueError, match="y must be 3 integers"):
+        Dataset(graph, np.array([[0], [1], [2]]))
+    with pytest.raises(ValueError, match="feature_names must hold 0 names, got 1"):
+        Dataset(graph, feature_names=("a",))
+    assert not Dataset(graph).structural
+    assert not Dataset(graph, feature_names=()).structural
+
+
+def test_a_card_counts_densities_and_bytes():
+    card = dataclasses.replace(CARDS["cora"], n_nodes=10, n_edges=7, n_features=4, n_entries=8)
+    assert card.n_classes == 7
+    assert card.feature_density == 0.2
+    assert card.memory_bytes == 4 * 7 + 8 * 8 + 24 * 10
+    assert card.n_unlabelled == 0

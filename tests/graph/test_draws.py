@@ -66,3 +66,75 @@ def test_draws_and_orders_stay_what_they_are():
     assert draws.sample_nodes(30, 5, seed=1, step=2).tolist() == [8, 15, 18, 21, 22]
     keys = draws.edge_keys(torch.tensor([0, 3]), torch.tensor([2, 1]), 5, False)
     assert keys.tolist() == [-1169037589280886076, -7989216276860571179]
+
+
+def murmur(x):
+    """The 64-bit finaliser of MurmurHash3, in whole numbers of Python."""
+    for multiplier in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 1):
+        x = ((x ^ x >> 33) * multiplier) % 2**64
+    return x
+
+
+def split_mix(x):
+    """The finaliser of SplitMix64, of the next state."""
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) % 2**64
+    x = ((x ^ x >> 27) * 0x94D049BB133111EB) % 2**64
+    return x ^ x >> 31
+
+
+def signed(x):
+    return x - 2**64 if x >= 2**63 else x
+
+
+def plain_draw(key, seed, step, view, purpose):
+    stream = split_mix(split_mix(split_mix(split_mix(seed % 2**64) ^ step) ^ view) ^ purpose)
+    return signed(murmur(key % 2**64 ^ stream))
+
+
+def test_draws_are_those_of_whole_numbers():
+    keys = [0, 1, 2, -1, 12345678901234567, -(2**63), 2**63 - 1]
+    for seed in (0, 1, 2**31, 2**63 + 5, 2**64 - 1, 2**64, -3):
+        for step, view, purpose in ((0, 0, 0), (7, 1, 2), (10**6, 3, 4)):
+            found = draws.draw(torch.tensor(keys), seed=seed, step=step, view=view, purpose=purpose)
+            assert found.tolist() == [plain_draw(key, seed, step, view, purpose) for key in keys]
+    assert draws.numbered_keys(4).tolist() == [signed(murmur(i)) for i in (1, 2, 3, 4)]
+
+
+def test_keys_of_edges_are_those_of_either_end_or_of_one():
+    receivers, senders, n = torch.tensor([0, 3, 4]), torch.tensor([2, 1, 4]), 5
+    for both, pairs in ((False, [(0, 2), (3, 1), (4, 4)]), (True, [(2, 0), (3, 1), (4, 4)])):
+        found = draws.edge_keys(receivers, senders, n, both)
+        assert found.tolist() == [signed(murmur(sender * n + receiver + 1)) for receiver, sender in pairs]
+    assert receivers.tolist() == [0, 3, 4]
+
+
+def test_what_is_kept_is_what_draws_at_or_above_the_threshold():
+    assert [draws.threshold(rate) for rate in (0.0, 0.25, 0.5)] == [-(2**63), -(2**62), 0]
+    keys = torch.arange(1000)
+    for rate in (0.0, 0.3, 0.9):
+        kept = draws.keep(keys, rate, seed=3, step=2, view=1, purpose=1)
+        drawn = [plain_draw(key, 3, 2, 1, 1) for key in range(1000)]
+        assert kept.tolist() == [number >= rate * 2.0**64 - 2**63 for number in drawn]
+
+
+def test_the_order_is_a_feistel_network_of_four_rounds_walked_until_it_fits():
+    for n in (1, 2, 3, 4, 5, 16, 17, 70):
+        bits = max(1, -(-(n - 1).bit_length() // 2))
+        expected = []
+        for position in range(n):
+            while True:
+                left, right = position >> bits, position % 2**bits
+                for i in range(4):
+                    number = plain_draw(murmur(right + 1), 5, 9, i, draws.ORDER)
+                    left, right = right, left ^ number % 2**bits
+                position = (left << bits) + right
+                if position < n:
+                    break
+            expected.append(position)
+        assert shuffled(torch.arange(n), n, seed=5, epoch=9).tolist() == expected
+
+
+def test_sampled_nodes_are_those_with_the_highest_numbers():
+    numbers = [plain_draw(murmur(i + 1), 2, 3, 0, draws.NODES) for i in range(30)]
+    assert draws.sample_nodes(30, 7, seed=2, step=3).tolist() == sorted(np.argsort(numbers)[-7:].tolist())

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ccassg import CCASSG
 from ccassg.graph import Dataset, FeatureSpace, as_graph
+from ccassg.graph.feature_space import edge_fingerprint
 from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_features, structural_names
 
@@ -188,3 +189,62 @@ def test_it_comes_back_from_json() -> None:
     for data in (dataset(), dataset(names=None), dataset(scaling=SCALING), structural(), words):
         space = FeatureSpace.of(data)
         assert FeatureSpace.from_dict(json.loads(json.dumps(space.as_dict()))) == space
+
+
+@pytest.mark.parametrize(("n_lacking", "rest"), [(1, ""), (3, ""), (4, " and 1 more"), (1004, " and 1,001 more")])
+def test_at_most_three_of_the_features_that_lack_are_named(n_lacking: int, rest: str) -> None:
+    space = FeatureSpace(3 + n_lacking, (*NAMES, *(f"f{i}" for i in range(n_lacking))))
+    named = ", ".join(f"'f{i}'" for i in range(min(n_lacking, 3)))
+    with pytest.raises(ValueError, match=f"lacks {n_lacking:,} of the {3 + n_lacking:,} .*, first {named}{rest}; give"):
+        space.fit_to(dataset())
+
+
+def test_categories_on_a_scale_of_their_own_are_refused_and_sparse_columns_stay_in_order() -> None:
+    scaled = Scaling((0.0, 0.0, 1.0), (1.0, 1.0, 2.0))
+    with pytest.raises(ValueError, match="are not scaled as those of the model"):
+        FeatureSpace.of(dataset()).fit_to(dataset(scaling=scaled))
+    with pytest.raises(ValueError, match="are not scaled as those of the model"):
+        FeatureSpace.of(dataset(scaling=SCALING)).fit_to(dataset(scaling=scaled))
+    both = Scaling((1.0, 2.0, 5.0), (2.0, 4.0, 1.0))
+    other = Scaling((0.0, 2.0, 6.0), (1.0, 4.0, 3.0))
+    found = FeatureSpace.of(dataset(scaling=both)).fit_to(dataset(scaling=other)).features
+    raw = X * np.array(other.deviations) + np.array(other.means)
+    np.testing.assert_allclose(found, (raw - np.array(both.means)) / np.array(both.deviations), rtol=1e-6)
+    # Without names there are no categories: numbers on another scale are brought to that of training.
+    plain = FeatureSpace.of(dataset(names=None)).fit_to(dataset(names=None, scaling=SCALING)).features
+    np.testing.assert_allclose(plain, X * np.array(SCALING.deviations) + np.array(SCALING.means))
+    sparse = FeatureSpace.of(dataset(scaling=both)).fit_to(dataset(sp.csr_array(X), scaling=other)).features
+    assert isinstance(sparse, sp.csr_array)
+    assert sparse.has_sorted_indices
+    np.testing.assert_allclose(sparse.toarray(), found)
+
+
+def test_spaces_in_files_are_checked() -> None:
+    right = {"n_features": 0, "names": None, "scaling": None, "edges": None}
+    assert FeatureSpace.from_dict(right) == FeatureSpace(0)
+    assert FeatureSpace.from_dict({**right, "n_features": 1, "names": ["a"], "idf": [1000]}).idf == (1000.0,)
+    for change, sentence in (
+        ({"n_features": -1}, "n_features must be a count, got '-1'"),
+        ({"n_features": True}, "n_features must be a count, got 'True'"),
+        ({"n_features": "x" * 99}, f"got '{'x' * 40}'"),
+        ({"names": "ab"}, "feature names must be a list of text"),
+        ({"names": [1]}, "feature names must be a list of text"),
+        ({"names": ["\ud800"]}, "feature names must be a list of text"),
+        ({"names": ["a"]}, "there must be 0 feature names, one per feature, got 1"),
+        ({"edges": 3}, "the fingerprint of the edges must be text"),
+        ({"n_features": 1, "names": ["a"], "idf": [1000.5]}, "idf must be a list of numbers from 0 to 1000"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            FeatureSpace.from_dict(right | change)
+
+
+def test_a_fingerprint_is_of_edges_and_weights_whatever_their_types() -> None:
+    graph = as_graph(EDGES, n_nodes=4)
+    weighted = dataclasses.replace(graph, weights=np.full(6, 2, np.float32))
+    wide = dataclasses.replace(graph, indices=graph.indices.astype(np.int64), indptr=graph.indptr.astype(np.int32))
+    assert edge_fingerprint(wide) == edge_fingerprint(graph) != edge_fingerprint(weighted)
+    heavy = dataclasses.replace(weighted, weights=weighted.weights.astype(np.float64))
+    assert edge_fingerprint(heavy) == edge_fingerprint(weighted)
+    assert edge_fingerprint(as_graph(EDGES, n_nodes=5)) != edge_fingerprint(graph)
+    assert FeatureSpace.of(dataset()).edges is None
+    assert FeatureSpace.of(structural()).edges == edge_fingerprint(structural().graph)

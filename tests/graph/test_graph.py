@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from ccassg import Graph, as_graph
 
@@ -69,3 +70,63 @@ def test_a_subgraph_of_what_are_no_nodes(nodes):
 def test_a_subgraph_of_a_mask():
     graph = as_graph(np.array([[0, 1], [1, 2]]))
     assert graph.subgraph(np.array([True, True, False])).n_edges == 2
+
+
+def test_a_subgraph_has_the_weights_features_and_ids_of_its_nodes():
+    edges = np.array([[0, 0, 3, 2, 1], [1, 2, 0, 3, 3]])
+    x = np.arange(8.0).reshape(4, 2)
+    graph = as_graph(edges, x, edge_weights=np.array([1.0, 2, 3, 4, 5]), node_ids=list("abcd"), directed=True)
+    part = graph.subgraph([3, 0, 2])
+    assert part.adjacency().toarray().tolist() == [[0, 3, 0], [0, 0, 2], [4, 0, 0]]
+    assert part.features.tolist() == x[[3, 0, 2]].tolist()
+    assert part.node_ids.tolist() == ["d", "a", "c"]
+    assert part.directed
+    assert part.indptr.dtype == np.int64
+    assert (np.diff(part.indices[part.indptr[1] : part.indptr[2]]) > 0).all()
+    plain = as_graph(edges[:, :2], n_nodes=4).subgraph([2, 0])
+    assert (plain.weights, plain.features, plain.node_ids.tolist()) == (None, None, [2, 0])
+    assert as_graph(edges, n_nodes=4).subgraph([]).n_nodes == 0
+
+
+def test_isolated_nodes_and_edges_of_either_kind():
+    directed = as_graph(np.array([[0, 3], [1, 1]]), n_nodes=6, directed=True)
+    assert directed.counts() == {"nodes": 6, "edges": 2, "isolated": 3, "features": 0}
+    assert directed.degrees().tolist() == [1, 2, 0, 1, 0, 0]
+    assert directed.adjacency().dtype == np.float32
+    assert directed.adjacency().data.tolist() == [1, 1]
+    assert directed.node_ids.tolist() == [0, 1, 2, 3, 4, 5]
+    loopless = Graph(np.array([0]), np.array([], int))
+    assert loopless.counts() == {"nodes": 0, "edges": 0, "isolated": 0, "features": 0}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"indptr": np.array([], int)},
+        {"indptr": np.array([[0, 1, 2]])},
+        {"indptr": np.array([0.0, 1, 2])},
+        {"indices": np.array([[1, 0]])},
+        {"indptr": np.array([1, 1, 2])},
+        {"weights": np.array([1, 1])},
+        {"weights": np.ones((2, 1), np.float32)},
+        {"weights": [1.0, 1.0]},
+        {"features": np.ones(2)},
+        {"features": np.ones((2, 1), complex)},
+        {"features": sp.csr_array(np.ones((3, 1)))},
+        {"ids": "ab"},
+    ],
+    ids=str,
+)
+def test_other_parts_that_do_not_fit(parts):
+    right = {"indptr": np.array([0, 1, 2]), "indices": np.array([1, 0])}
+    with pytest.raises((TypeError, ValueError)):
+        Graph(**right | parts)
+
+
+def test_parts_that_fit():
+    indptr, indices = np.array([0, 0, 2, 2], np.uint8), np.array([0, 2], np.int32)
+    for x in (np.ones((3, 1), bool), sp.csr_array(np.ones((3, 2)))):
+        graph = Graph(indptr, indices, np.ones(2, np.float32), x, ["a", "b", "c"], True, ("said",))
+        assert graph.n_features == x.shape[1]
+        assert graph.n_isolated == 0
+    assert Graph(indptr, indices).n_isolated == 2

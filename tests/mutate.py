@@ -47,8 +47,13 @@ HEAVY += (
     "pytest",
 )
 TEMPORARY = "temporary-files-of-tests"
-# Sizes of pieces of work and limits of time, on which no result depends, and texts about an object.
-NOT_CODE = re.compile(r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS|TIMEOUT|SPILL)\w*|__(repr|str)__")
+# Sizes of pieces of work, on which no result depends; limits of work, memory and time, far beyond what a test can reach, which
+# are tested with smaller ones; and texts about an object.
+PIECES = r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS)\w*"
+LIMITS = r"\w*(CELLS|PRODUCTS|WEDGES|SECONDS|TIMEOUT|SPILL)\w*"
+NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|__(repr|str)__")
+# How many go into a piece.
+SHARE = re.compile(rf"{PIECES} // .*")
 # Of two, either holds the numbers of all graphs that a test can have.
 WIDTH = re.compile(r"(np|torch)\.int(32|64)")
 # Arguments for a check of the code itself, for the kind of machine, for memory that is used again, for the end of a process, and
@@ -96,6 +101,8 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
     if isinstance(node, (ast.Raise, ast.JoinedStr)) or NOT_CODE.fullmatch(name or "code"):
         return
     if isinstance(node, ast.keyword) and node.arg in KEPT:
+        return
+    if isinstance(node, ast.BinOp) and SHARE.fullmatch(ast.unparse(node)):
         return
     if isinstance(node, ast.IfExp) and all(WIDTH.fullmatch(ast.unparse(part)) for part in (node.body, node.orelse)):
         return

@@ -2,9 +2,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
-from ccassg.evaluate.checks import check_embedding, check_embeddings, check_labels, check_split
+from ccassg.evaluate.checks import check_embedding, check_embeddings, check_labels, check_seeds, check_split
 from ccassg.graph import Split
 
 Z = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -107,3 +108,61 @@ def test_a_split_is_anything_with_three_parts():
 def test_a_split_that_would_cheat_or_fail_is_refused(parts, message):
     with pytest.raises(ValueError, match=message):
         check_split(SimpleNamespace(**{"train": [0], "val": [1], "test": [3, 4], **parts}), Y)
+
+
+def test_the_limits_of_seeds_and_runs():
+    assert check_seeds(2**32 - 1) == 2**32 - 1
+    assert check_seeds(np.int64(3)) == 3
+    assert check_seeds(range(10_000))[-1] == 9_999
+    assert check_seeds(iter((0, 2**32 - 1))) == [0, 2**32 - 1]
+    for seeds, message in [
+        (2**32, f"seeds must be at most {2**32 - 1}"),
+        ([0, 2**32], f"seeds must be at most {2**32 - 1}"),
+        (-1, "seeds must be an integer, at least 0, got -1"),
+        ([0.5], "seeds must be an integer, at least 0, got 0.5"),
+        (range(10_001), "seeds must be at most 10000, got range"),
+        (range(10**12), "seeds must be at most 10000, got range"),
+        ([], "seeds is empty"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            check_seeds(seeds)
+
+
+def test_forms_of_embeddings_and_labels():
+    for z in (sp.csc_array(Z.astype(np.float64)), sp.coo_matrix(Z)):
+        (found,) = check_embeddings(z)
+        assert found.format == "csr"
+        assert found.dtype == z.dtype
+        assert found.toarray().tolist() == Z.tolist()
+    (found,) = check_embeddings(sp.csr_array(Z.astype(np.int8)))
+    assert found.dtype == np.float32
+    assert check_embeddings(sp.csr_array((3, 2)))[0].nnz == 0
+    with pytest.raises(ValueError, match=r"z\.data has NaN or infinite values in 1 rows, first in row 1"):
+        check_embeddings(sp.csr_array([[1.0, np.nan], [0.0, 2.0]]))
+    with pytest.raises(ValueError, match=r"z\[1\] has NaN or infinite values in 1 rows, first in row 2"):
+        check_embeddings([Z, np.where(np.arange(3)[:, None] == 2, np.nan, Z)])
+    for z in (Z[None][None], np.ones((1, 1, 1, 1))):
+        with pytest.raises(ValueError, match=r"shape \(n, d\) or \(r, n, d\)"):
+            check_embeddings(z)
+    assert check_labels([True, False], 2).tolist() == [1, 0]
+    assert check_labels([-1, 0], 2).tolist() == [-1, 0]
+    with pytest.raises(ValueError, match=r"y has shape \(1, 2\)"):
+        check_labels([[0, 1]], 2)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"test": [5]}, r"split.test names node 5, but nodes are 0 \.\. 4"),
+        ({"test": [-1, 9]}, r"split.test names node -1, but nodes are"),
+        ({"val": [[1]]}, r"split.val must be a list of at least one node, got shape \(1, 1\)"),
+        ({"train": [0, 3]}, "split.train and split.test share 1 nodes, first 3"),
+        ({"val": [4, 3]}, "split.val and split.test share 2 nodes, first 3"),
+        ({"train": [2, 0]}, r"split.train names 1 nodes without a label \(y = -1\), first 2"),
+    ],
+)
+def test_the_limits_of_splits(parts, message):
+    right = {"train": [0], "val": [0, 1], "test": [4, 3]}  # training nodes may be chosen on
+    assert check_split(SimpleNamespace(**right), Y)["val"].tolist() == [0, 1]
+    with pytest.raises(ValueError, match=message):
+        check_split(SimpleNamespace(**right | parts), Y)

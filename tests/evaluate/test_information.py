@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from ccassg.evaluate import information
 from ccassg.evaluate.information import gaussian_information
 
 TINY = 1e-12
@@ -163,3 +164,24 @@ def test_limits_and_what_is_left_out():
         gaussian_information(views, [0, 1, 1])
     with pytest.raises(ValueError, match=r"at least 2 views .*got 1"):
         gaussian_information(views[:1])
+
+
+def test_blocks_of_rows_are_added_up(monkeypatch):
+    views = gaussian_views(k=3, n=10, d=3)[0]
+    expected = gaussian_information(views)
+    monkeypatch.setattr(information, "row_blocks", lambda n: (slice(i, i + 4) for i in range(0, n, 4)))
+    assert gaussian_information(views) == pytest.approx(expected)
+
+
+def test_diagonal_and_variance_by_hand():
+    """Two nodes, two views: columns of 1 and -1, of which the second has other signs in the second view."""
+    views = np.array([[[1.0, 1.0], [-1.0, -1.0]], [[1.0, -1.0], [-1.0, 1.0]]])
+    found = gaussian_information(views, beta=0.25, ridge=0.5)
+    # Within a node the first column never varies; the second has variance 2 (two views, one degree of freedom).
+    half = [0.5 * np.log(2 * np.pi * np.e * (v + 0.5)) for v in (0.0, 1.0, 2.0)]
+    assert found["within_variance"] == pytest.approx(2)
+    for ending in ("", "_diagonal"):  # the covariances of both views cancel
+        assert found[f"entropy{ending}"] == pytest.approx(2 * half[1])
+        assert found[f"conditional_entropy{ending}"] == pytest.approx(half[0] + half[2])
+        assert found[f"mutual_information{ending}"] == pytest.approx(2 * half[1] - half[0] - half[2])
+        assert found[f"bottleneck{ending}"] == pytest.approx(0.75 * 2 * half[1] - half[0] - half[2])

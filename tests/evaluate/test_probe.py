@@ -8,7 +8,7 @@ import pytest
 import torch
 from sklearn.metrics import confusion_matrix, f1_score
 
-from ccassg import Dataset
+from ccassg import Dataset, as_graph
 from ccassg.datasets import CARDS, load_dataset, stochastic_block_graph
 from ccassg.evaluate.probe import linear_probe
 from probe_problems import make_split, problem, random_split
@@ -209,3 +209,61 @@ def test_without_splits_they_are_random_and_one_per_run():
     assert linear_probe([z, z], data.y, seeds=4, epochs=10).as_dict() == expected
     with pytest.raises(ValueError, match="at least 10 labelled nodes, got 3"):
         linear_probe(z, np.where(np.arange(120) < 3, data.y, -1))
+
+
+def test_what_is_done_where_nothing_is_said():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(40, 2)).astype(np.float32), rng.integers(0, 2, 40)
+    split = make_split(range(20), range(20, 30), range(30, 40))
+    said = {"seeds": [0], "learning_rate": 1e-2, "weight_decay": 1e-4, "epochs": 2000, "standardize": False}
+    assert linear_probe(z, y, split).as_dict() == linear_probe(z, y, split, **said).as_dict()
+    card = dataclasses.replace(CARDS["cora"], probe={"weight_decay": 3.0})
+    data = Dataset(as_graph(np.zeros((2, 0), int), n_nodes=40), y, card=card)
+    decayed = linear_probe(z, y, split, epochs=30, weight_decay=3.0).as_dict()
+    assert linear_probe(z, data, split, epochs=30).as_dict() == decayed
+    assert (
+        linear_probe(z, data, split, epochs=30, weight_decay=1e-4).as_dict()
+        == linear_probe(z, y, split, epochs=30).as_dict()
+    )
+    exact = linear_probe(z, y, split, solver="logistic", tolerance=1e-3)
+    assert linear_probe(z, y, split, solver="logistic").as_dict() == exact.as_dict()
+
+
+def test_the_limits_of_the_arguments():
+    z, y = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) % 2
+    split = make_split(**GOOD)
+    for arguments, sentence in [
+        ({"epochs": 10**6 + 1}, "epochs must be at most 1000000, got 1000001"),
+        ({"solver": "logistic", "tolerance": 0}, "tolerance must be positive, got 0"),
+        ({"weight_decay": -1}, "weight_decay must be a finite number, at least 0, got -1"),
+        ({"weight_decay": [0.1, "a"]}, "weight_decay must be a finite number"),
+        ({"splits": [split, make_split([0], [1], [])]}, r"splits\[1\].test must be a list of at least one node"),
+        ({"splits": [split] * 2, "seeds": [1, 2, 3]}, "got 1 z, 2 splits, 3 seeds"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            linear_probe(z, y, **{"splits": split} | arguments)
+    assert linear_probe(z, y, split, epochs=1).epochs == [1]
+    for highest in (9_999, 10_000):
+        gaps = np.where(np.arange(12) == 11, highest, y)
+        if highest == 9_999:
+            assert linear_probe(z, gaps, split, solver="logistic").confusion.shape == (10_000, 10_000)
+        else:
+            with pytest.raises(ValueError, match="y has the class 10,000 on 12 nodes"):
+                linear_probe(z, gaps, split)
+    assert len(linear_probe(z, np.where(np.arange(12) < 10, y, -1), solver="logistic").accuracies) == 1
+    with pytest.raises(ValueError, match="at least 10 labelled nodes, got 9"):
+        linear_probe(z, np.where(np.arange(12) < 9, y, -1))
+
+
+def test_several_embeddings_seeds_and_splits_are_paired():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(2, 40, 3)), rng.integers(0, 2, 40)
+    splits = [make_split(*np.split(rng.permutation(40), [15, 25])) for _ in range(2)]
+    both = linear_probe(z, y, splits, seeds=7, epochs=20)
+    for run in range(2):
+        alone = linear_probe(z[run], y, splits[run], seeds=7 + run, epochs=20)
+        np.testing.assert_array_equal(both.predictions[run], alone.predictions[0])
+    one_seed = linear_probe(z, y, splits, seeds=[7], epochs=20)
+    np.testing.assert_array_equal(
+        one_seed.predictions[1], linear_probe(z[1], y, splits[1], seeds=7, epochs=20).predictions[0]
+    )

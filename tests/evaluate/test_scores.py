@@ -37,3 +37,32 @@ def test_the_area_is_that_of_scikit_learn(c):
     expected = roc_auc_score(true, given[:, 1]) if c == 2 else roc_auc_score(true, given, multi_class="ovr")
     assert roc_auc(given.T, true) == pytest.approx(expected)
     assert roc_auc(given.T, np.zeros(90, int)) == 0.5
+
+
+def test_areas_by_hand():
+    # Of class 1 two nodes with 0.9 and 0.4, of class 0 two with 0.4 and 0.1: 1, 1, 1/2 and 1 of the four pairs.
+    given = np.array([0.9, 0.4, 0.4, 0.1])
+    assert roc_auc(np.stack([1 - given, given]), np.array([1, 1, 0, 0])) == 3.5 / 4
+    assert roc_auc(np.stack([1 - given, given]), np.array([1, 1, 1, 1])) == 0.5
+    # Of three classes one is not there; the mean is over the other two.
+    three = np.array([[0.6, 0.2, 0.3], [0.1, 0.1, 0.2], [0.3, 0.7, 0.5]])
+    assert roc_auc(three, np.array([0, 2, 0])) == (2 / 2 + 2 / 2) / 2
+    assert roc_auc(three, np.array([0, 1, 2])) == (1 + 0.25 + 0.5) / 3
+
+
+def test_lists_that_are_not_given_are_empty_and_all_goes_to_json():
+    result = score([np.array([0, 1])], [np.array([0, 1])], 2, val_accuracies=[1.0], roc_auc=[0.9], strengths=[2.0])
+    assert result.as_dict() == {
+        "accuracy": 1.0,
+        "std": 0.0,
+        "n_runs": 1,
+        "accuracies": [1.0],
+        "val_accuracies": [1.0],
+        "macro_f1": [1.0],
+        "roc_auc": [0.9],
+        "epochs": [],
+        "strengths": [2.0],
+        "confusion": [[1, 0], [0, 1]],
+        "notes": [],
+    }
+    assert score([np.array([0])], [np.array([0])], 1, val_accuracies=[1.0], notes=["so"]).notes == ["so"]

@@ -110,3 +110,18 @@ def test_the_last_epoch_on_request(history):
     assert (last.epochs == 40).all()
     assert (last.val_accuracies <= best.val_accuracies).all()
     assert (best.epochs < 40).any()  # or the test would show nothing
+
+
+def test_the_bias_multiplies_a_column_of_ones():
+    assert softmax.with_ones(torch.tensor([[2.0, 3.0]])).tolist() == [[2, 3, 1]]
+
+
+def test_of_several_trainings_the_first_best_counts_per_run():
+    def fitted(value, accuracies):
+        weights = torch.full((1, 3, 2, 2), float(value))
+        return softmax.Fitted(weights, torch.full((1, 3), value), torch.tensor([accuracies]))
+
+    found = softmax.best([fitted(1, [0.5, 0.2, 0.3]), fitted(2, [0.5, 0.4, 0.1]), fitted(3, [0.4, 0.4, 0.9])])
+    assert found.epochs.tolist() == [[1, 2, 3]]
+    assert found.weights[0, :, 0, 0].tolist() == [1, 2, 3]
+    assert found.val_accuracies.tolist() == [[0.5, pytest.approx(0.4), pytest.approx(0.9)]]

@@ -56,9 +56,9 @@ NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|__(repr|str)__")
 SHARE = re.compile(rf"{PIECES} // .*")
 # Of two, either holds the numbers of all graphs that a test can have.
 WIDTH = re.compile(r"(np|torch)\.int(32|64)")
-# Arguments for a check of the code itself, for the kind of machine, for memory that is used again, for the end of a process, and
-# for what is warned of.
-KEPT = ("strict", "device", "out", "copy", "daemon", "over", "divide", "invalid")
+# Arguments for a check of the code itself, for the kind of machine, for memory that is used again or measured before, for the end
+# of a process, and for what is warned of.
+KEPT = ("strict", "device", "out", "copy", "output_size", "daemon", "over", "divide", "invalid")
 PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div"
 SWAPS: dict[type, Any] = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
 for one, other in (pair.split() for pair in PAIRS.split(", ")):

@@ -205,3 +205,38 @@ def test_a_scaling_survives_json():
 def test_forged_scalings_get_their_sentence(value, sentence):
     with pytest.raises(ValueError, match=sentence):
         check_scaling(value, 2)
+
+
+def test_the_limits_of_what_looks_like_components():
+    pairs = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]).T
+    assert scaling.are_components((pairs * [4, 2, 1]).astype(np.float32))
+    assert scaling.are_components((pairs * [2, 2, 2]).astype(np.float32))
+    assert not scaling.are_components((pairs[:, :2] * [4, 2]).astype(np.float32))
+    assert not scaling.are_components((pairs * [4, 1, 2]).astype(np.float32))
+    for shift, centred in ((0.9e-4, True), (1.1e-4, False)):
+        assert scaling.are_components((pairs * [4, 2, 1] + [0, 0, shift]).astype(np.float32)) is centred
+        grown = (pairs * [4, 1, 1 + shift]).astype(np.float32)
+        assert scaling.are_components(grown) is centred
+
+
+def test_scales_of_no_rows_and_of_constant_columns():
+    means, deviations = scaling.means_and_deviations(np.zeros((0, 2), np.float32))
+    assert (means.tolist(), deviations.tolist()) == ([0, 0], [0, 0])
+    matrix = np.array([[1, 5], [3, 5]], np.float32)
+    means, deviations = scaling.means_and_deviations(matrix)
+    assert (means.tolist(), deviations.tolist()) == ([2, 5], [1, 0])
+    scaling.scale_columns(matrix, means, deviations)
+    assert matrix.tolist() == [[-1, 0], [1, 0]]
+    scaling.unscale_columns(matrix, means, deviations)
+    assert matrix.tolist() == [[1, 5], [3, 5]]
+    assert scaling.column_sizes(np.zeros((3, 0), np.float32)).shape == (0,)
+
+
+def test_the_limits_of_scalings_in_files():
+    most = 1.7976931348623157e308
+    assert check_scaling({"means": [-most, 0], "deviations": [0, most]}) == Scaling((-most, 0.0), (0.0, most))
+    assert check_scaling({"means": [], "deviations": []}, 0) == Scaling((), ())
+    with pytest.raises(ValueError, match="scaling must hold 1 deviations, one per feature, got 2"):
+        check_scaling({"means": [0], "deviations": [1, 1]})
+    with pytest.raises(ValueError, match=f"got '{'9' * 40}'"):
+        check_scaling({"means": ["9" * 99], "deviations": [1]})

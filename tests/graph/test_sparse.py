@@ -126,3 +126,42 @@ def test_add_self_loops(density):
 def test_entries_in_one_place_are_summed():
     a = sparse.CSR(torch.tensor([0, 2, 3]), torch.tensor([1, 1, 0]), torch.tensor([2.0, 3.0, 4.0]), (2, 2))
     assert a.to_dense().tolist() == [[0, 5], [4, 0]]
+
+
+def test_numbers_keep_their_width_and_entries_their_order():
+    matrix = sp.random_array((3000, 3), density=0.9, rng=0, format="csr", dtype=np.float32)
+    a = sparse.from_scipy(matrix)
+    indptr, indices, order = sparse.transpose_order(a)
+    assert indptr.dtype == indices.dtype == torch.int32
+    assert torch.equal(a.indices[order], a.indices[order].sort().values)
+    for start, stop in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
+        assert (indices[start:stop].diff() > 0).all()  # rows in order within each column
+    for made in (
+        sparse.transpose(a),
+        sparse.select_entries(a, a.values > 0.5),
+        sparse.select_rows(a, torch.tensor([2, 0])),
+        sparse.compact_columns(a)[0],
+        sparse.add_self_loops(sparse.select_rows(a, torch.arange(3))),
+    ):
+        assert made.indptr.dtype == made.indices.dtype == torch.int32
+        assert made.values.dtype == torch.float32
+    tracked = a.with_values(a.values.clone().requires_grad_())
+    assert sparse.transpose(tracked).values.requires_grad
+    assert torch.equal(sparse.transpose(tracked).indices, sparse.transpose(a).indices)
+
+
+def test_products_without_rows_or_entries():
+    nothing = sparse.CSR(torch.zeros(1, dtype=torch.int32), torch.zeros(0, dtype=torch.int32), torch.zeros(0), (0, 4))
+    assert sparse.multiply(nothing, torch.ones(4, 3)).shape == (0, 3)
+    empty = sparse.from_scipy(sp.csr_array((5, 4)))
+    assert sparse.multiply(empty, torch.ones(4, 3), block_rows=2).tolist() == [[0.0] * 3] * 5
+
+
+def test_one_value_for_all_entries_stays_one():
+    a = random_csr()
+    ones = a.with_values(torch.ones(1, dtype=torch.float64).expand(a.nnz))
+    some = sparse.select_rows(ones, torch.tensor([3, 1, 3]))
+    assert some.values.stride(0) == 0
+    torch.testing.assert_close(some.to_dense(), ones.to_dense()[[3, 1, 3]])
+    other = sparse.select_rows(a, torch.tensor([3, 1, 3]))
+    assert other.values.stride(0) == 1

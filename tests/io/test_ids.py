@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ccassg.io.ids import as_ids, number_ids, positions, settle, to_numpy, unique_ids
+from ccassg.io.ids import as_ids, flat, id_array, number_ids, positions, settle, to_numpy, unique_ids
+from ccassg.io.open_table import open_table
 from ccassg.io.tables import FrameTable
 
 
@@ -94,3 +95,97 @@ def test_what_is_neither_number_nor_name_is_no_id(values):
     table = FrameTable(pa.table({"id": values}), "it")
     with pytest.raises(ValueError, match=r"it, column 'id': (bool|binary|list|struct).* cannot be an id"):
         as_ids(table, "id", table.data["id"])
+
+
+def in_frame(values, **options):
+    table = FrameTable(pa.table({"id": values}), "it")
+    return as_ids(table, "id", table.data["id"], **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array([3, -1], pa.int8()), [3, -1]),
+        (pa.array([2**64 - 1, 7], pa.uint64()), ["18446744073709551615", "7"]),
+        ([3.0, -(2.0**53)], [3, -(2**53)]),
+        (pa.array([2.0, 3.0], pa.float32()), [2, 3]),
+        (["a", " b "], ["a", " b "]),
+        (["a\nb", "c"], ["a\nb", "c"]),
+        (pa.array(["x", "y", "x"]).dictionary_encode(), ["x", "y", "x"]),
+    ],
+)
+def test_ids_of_a_frame_are_taken_as_they_are(values, expected):
+    assert in_frame(values).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([1, None], r"row 1 .*: an id is missing; fill it in or drop the row"),
+        (["a", ""], r"row 1 .*: an id is empty; fill it in or drop the row"),
+        ([1.0, 2.5], r"row 1 .*: 2\.5 cannot be an id; ids are integers or strings"),
+        ([1.0, float("nan")], r"row 1 .*: nan cannot be an id"),
+        ([1.0, 2.0**63], r"row 1 .*: 9\.223372036854776e\+18 cannot be an id"),
+        ([-1.0, float("-inf")], r"row 1 .*: -inf cannot be an id"),
+    ],
+)
+def test_what_is_no_id_is_named_with_its_place(values, sentence):
+    with pytest.raises(ValueError, match=f"it, column 'id', {sentence}"):
+        in_frame(values)
+
+
+def test_whole_fractions_of_all_sizes_are_ids():
+    assert in_frame([-(2.0**63), 2.0**62]).to_pylist() == [-(2**63), 2**62]
+
+
+def test_numbering_near_and_far_from_each_other_is_one():
+    for step in (1, 4, 1024, 10**6, 2**55):  # a table of marks, or hashing
+        values = [5 * step, -3 * step, 5 * step, 0]
+        ids, codes = number_ids([pa.chunked_array([values])])
+        assert (ids.to_pylist(), codes.tolist()) == ([-3 * step, 0, 5 * step], [2, 0, 2, 1])
+    ids, codes = number_ids([pa.chunked_array([], pa.string()), pa.chunked_array([], pa.string())])
+    assert (len(ids), ids.type, codes.tolist(), codes.dtype) == (0, pa.string(), [], np.int64)
+
+
+def test_repeated_ids_of_text_and_numbers():
+    table = FrameTable(pa.table({"id": [7, 8, 9, 8, 7]}), "it")
+    with pytest.raises(ValueError, match=r"row 3 .*: the id 8 was there before; so it goes"):
+        unique_ids(table, "id", table.data["id"], way_out="so it goes")
+
+
+def test_ids_as_one_array():
+    assert flat(column([1, 2])).to_pylist() == [1, 2]
+    assert flat(column(["a", "b"])).type == pa.large_string()
+    assert positions(pa.array([3, 4, 5]), pa.array([5, 3])).dtype == np.int64
+    for given, expected in [
+        ([1, 2], [1, 2]),
+        (np.array([1, 2], np.uint8), [1, 2]),
+        (pa.array([1, 2], pa.int16()), [1, 2]),
+        (pa.array(["a"]), ["a"]),
+        (["a", 1], ["a", "1"]),
+        ([True, 1], ["True", "1"]),
+        ([1.5], ["1.5"]),
+        ([(1, 2)], ["(1, 2)"]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (np.array([1, "b"], object), ["1", "b"]),
+    ]:
+        found = id_array(given)
+        assert found.to_pylist() == expected
+        assert pa.types.is_integer(found.type) or found.type == pa.large_string()
+    assert id_array([]).to_pylist() == []
+
+
+def test_ids_of_text_files_are_trimmed_and_span_no_lines(tmp_path):
+    def ids(text, **options):
+        (tmp_path / "ids.csv").write_text(text)
+        table = open_table(tmp_path / "ids.csv")
+        return as_ids(table, "id", table.read(["id"], ["id"])["id"], **options).to_pylist()
+
+    assert ids('id,x\n a ,1\n"b",2\n') == ["a", "b"]
+    assert ids('id,x\n"a\nb",1\n', line_breaks=True) == ["a\nb"]
+    with pytest.raises(
+        ValueError, match="the quote that opens here closes on another line, and no id holds a line break"
+    ):
+        ids('id,x\nc,1\n"a\nb",1\n')
+    with pytest.raises(ValueError, match="an id is empty"):
+        ids('id,x\n"  ",1\n')

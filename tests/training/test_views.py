@@ -6,11 +6,11 @@ import scipy.sparse as sp
 import torch
 
 from ccassg import as_graph
-from ccassg.graph import sparse
+from ccassg.graph import draws, sparse
 from ccassg.model import augment
 from ccassg.model.encoder import gcn, mlp
 from ccassg.training.rows import neighbours
-from ccassg.training.views import TwoWayEdges, Views, needed_rows, pair_layers, partners
+from ccassg.training.views import TwoWayEdges, Views, needed_rows, pair_layers, partners, step_views
 from short_runs import settings
 
 N = 60
@@ -144,3 +144,32 @@ def test_a_gcn_has_no_neighbour_view():
     graph = as_graph([[0, 1], [1, 2]], np.ones((4, 1)))
     with pytest.raises(ValueError, match="neighbour_view is for an MLP"):
         Views(graph, gcn((1, 2)), settings(neighbour_view=True))
+
+
+def test_partners_are_those_of_a_plain_loop():
+    graph = as_graph(sp.random(N, N, density=0.1, random_state=0), np.ones((N, 1)), directed=True)
+    received = graph.adjacency().tocsc()
+    for seed, step in ((0, 0), (3, 5)):
+        numbers = draws.draw(draws.numbered_keys(N), seed=seed, step=step, view=1, purpose=draws.PARTNERS).tolist()
+        expected = []
+        for node in range(N):
+            there = received.indices[received.indptr[node] : received.indptr[node + 1]].tolist() or [node]
+            expected.append(there[numbers[node] % len(there)])
+        assert drawn_on(graph, seed=seed, step=step).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "change", [lambda g, *_: g.subgraph(range(5)), lambda g, *_: g.with_features(np.eye(6)[:, :3])]
+)
+def test_augmentations_keep_nodes_and_width(change):
+    ring = as_graph([list(range(6)), [(i + 1) % 6 for i in range(6)]], np.eye(6))
+    with pytest.raises(ValueError, match="must keep the nodes and the features' width"):
+        Views(ring, gcn((6, 4)), settings(augmentations=(change,)))(0)
+
+
+def test_masks_are_drawn_for_each_view_at_its_own_rate():
+    chosen = settings(feature_mask_rate=(0.3, 0.6), seed=4)
+    views = step_views(chosen, 200, 7, [[None], [None]], torch.device("cpu"))
+    for v, (view, rate) in enumerate(zip(views, (0.3, 0.6), strict=True)):
+        kept = draws.keep(draws.numbered_keys(200), rate, seed=4, step=7, view=v, purpose=draws.COLUMNS)
+        assert torch.equal(view.columns, kept)

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from ccassg.evaluate import logistic, probe_runs
 from ccassg.evaluate.probe import linear_probe
@@ -220,3 +220,116 @@ class TestLogistic:
         assert fits == [4]
         assert result.confusion.shape == (8, 8)
         assert set(result.predictions[0]) <= set(range(4))
+
+
+def test_strengths_are_half_powers_of_ten():
+    np.testing.assert_allclose(C_GRID, 10.0 ** np.arange(-3, 3.1, 0.5))
+    np.testing.assert_allclose(probe_runs.SPARSE_GRID, 10.0 ** np.arange(-1, 3.1, 1.0))
+
+
+def test_columns_are_standardized_over_all_nodes_and_constant_ones_are_zero():
+    z = np.array([[1.0, 5.0], [3.0, 5.0], [5.0, 5.0]])
+    split = {"train": np.array([0]), "val": np.array([1]), "test": np.array([2])}
+    batch = probe_runs.plan([z], [split], 0, True)
+    np.testing.assert_allclose(batch.rows(0, np.array([2, 0])), [[1.5**0.5, 0], [-(1.5**0.5), 0]])
+    assert probe_runs.plan([z], [split], 0, False).rows(0, np.array([2])).tolist() == [[5, 5]]
+
+
+def test_runs_are_paired_one_by_one_or_share_what_there_is_one_of():
+    z, other = np.zeros((3, 2)), np.ones((3, 2))
+    one, two = ({"train": np.array([i])} for i in range(2))
+    for given, groups, seeds in [
+        (([z], [one], 4), [(0, 0)], [[4]]),
+        (([z], [one], [4, 9]), [(0, 0)], [[4, 9]]),
+        (([z, other], [one], 4), [(0, 0), (1, 0)], [[4], [5]]),
+        (([z, other], [one], [4]), [(0, 0), (1, 0)], [[4], [4]]),
+        (([z], [one, two], [4, 9]), [(0, 0), (0, 1)], [[4], [9]]),
+        (([z, other], [one, two], 0), [(0, 0), (1, 1)], [[0], [1]]),
+    ]:
+        batch = probe_runs.plan(*given, False)
+        assert (batch.groups, batch.seeds) == (groups, seeds)
+    with pytest.raises(ValueError, match="give 1 or 3 of each, got 2 z, 1 splits, 3 seeds"):
+        probe_runs.plan([z, other], [one], [1, 2, 3], False)
+
+
+@pytest.mark.parametrize("solver", ["adam", "logistic"])
+@pytest.mark.parametrize(("n_classes", "ranked"), [(100, True), (101, False)])
+def test_of_more_than_a_hundred_classes_there_is_no_area(solver, n_classes, ranked):
+    z, y, _ = problem()
+    y[0] = n_classes - 1
+    split = make_split(range(40), range(40, 60), range(60, 120))
+    found = linear_probe(z, y, split, solver=solver, epochs=1)
+    assert len(found.roc_auc) == ranked
+    assert len(found.predictions[0]) == 60
+
+
+@pytest.mark.parametrize("c", [2, 3])
+def test_sparse_rows_are_solved_until_no_strength_is_better(monkeypatch, c):
+    z, y, _ = problem(n=400, noise=3)
+    z, y = np.maximum(z, 0), np.where(y % c == 0, 1, y % c + 2)  # classes with gaps
+    split = make_split(range(200), range(200, 300), range(300, 400))
+    monkeypatch.setattr(probe_runs, "MAX_DENSE", 11)
+    found = linear_probe(sp.csr_array(z), y, split, solver="logistic")
+    model, best = LogisticRegression(warm_start=True, max_iter=50), None
+    for strength in probe_runs.SPARSE_GRID:
+        model.set_params(C=strength).fit(sp.csr_array(z)[split.train], y[split.train])
+        score = model.score(z[split.val], y[split.val])
+        if best is not None and score <= best[0]:
+            break
+        best = score, strength, model.predict(z[split.test]), model.predict_proba(z[split.test])
+    assert best is not None
+    assert best[1] < probe_runs.SPARSE_GRID[-1]  # or the end would show nothing
+    assert (found.val_accuracies, found.strengths) == ([best[0]], [best[1]])
+    np.testing.assert_array_equal(found.predictions[0], best[2])
+    present = np.unique(y)
+    areas = [roc_auc_score(y[split.test] == k, best[3][:, i]) for i, k in enumerate(present)]
+    assert found.roc_auc == [pytest.approx(np.mean(areas))]
+
+
+@pytest.mark.parametrize(("n_train", "width", "is_sparse"), [(13, 12, True), (11, 12, False), (40, 11, False)])
+def test_only_many_rows_of_many_columns_are_solved_sparse(monkeypatch, n_train, width, is_sparse):
+    z, y, _ = problem()
+    monkeypatch.setattr(probe_runs, "MAX_DENSE", 11)
+    monkeypatch.setattr(probe_runs, "SPARSE_GRID", (0.5,))
+    split = make_split(range(n_train), range(60, 90), range(90, 120))
+    found = linear_probe(sp.csr_array(z[:, :width]), y, split, solver="logistic")
+    assert (found.strengths == [0.5]) is is_sparse
+    assert linear_probe(z[:, :width], y, split, solver="logistic").strengths != [0.5]
+
+
+def test_as_many_nodes_are_seen_as_there_is_room_for(monkeypatch):
+    z, y, rng = problem(noise=3)
+    split = random_split(rng, 120, 40, 30, 50)
+    whole = linear_probe(z, y, split, solver="logistic")
+    assert whole.notes == []
+    n_classes = len(np.unique(y[split.train]))
+    monkeypatch.setattr(probe_runs, "MAX_CELLS", 40 * n_classes * 12)
+    assert linear_probe(z, y, split, solver="logistic").as_dict() == whole.as_dict()
+    for cells, n in ((40 * n_classes * 12 - 1, 39), (12 * 4, 2), (12 * 144, 36)):  # or the root, if that is more
+        monkeypatch.setattr(probe_runs, "MAX_CELLS", cells)
+        found = linear_probe(z, y, split, solver="logistic")
+        assert found.notes[0] == (
+            f"logistic regression saw {n} training nodes drawn at random of 40, to bound the work"
+        )
+    labels = np.array([0] * 9 + [1, 2])
+    batch = probe_runs.plan([np.zeros((11, 5))], [{"train": np.arange(11)}], 0, False)
+    for cells, n in ((5 * 33, 11), (5 * 33 - 1, 10), (5 * 3 - 1, 1), (5 * 4, 2), (5 * 9, 3)):
+        monkeypatch.setattr(probe_runs, "MAX_CELLS", cells)
+        nodes = probe_runs._draw(batch, 0, "train", labels, [])
+        expected = np.arange(11) if n == 11 else np.sort(np.random.default_rng(0).choice(11, n, replace=False))
+        assert nodes.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_logits_come_in_blocks_of_nodes(monkeypatch, make):
+    z, _, rng = problem()
+    weights = torch.from_numpy(rng.normal(size=(2, 3, 13)))
+    nodes = rng.permutation(120)[:50]
+    batch = probe_runs.plan([make(z)], [{"train": nodes}], 0, False)
+    expected = np.einsum("scd,nd->scn", weights, np.column_stack([z, np.ones(120)])[nodes])
+    for rows, n_bytes in ((8192, 10**9), (7, 10**9), (8192, 1)):
+        monkeypatch.setattr(probe_runs, "BLOCK_ROWS", rows)
+        monkeypatch.setattr(probe_runs, "BLOCK_BYTES", n_bytes)
+        blocks = list(probe_runs._logits(batch, 0, nodes, weights))
+        np.testing.assert_allclose(np.concatenate(blocks, axis=2), expected)
+        assert max(block.shape[2] for block in blocks) == (1 if n_bytes == 1 else min(rows, 50))

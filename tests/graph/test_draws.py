@@ -138,3 +138,12 @@ def test_the_order_is_a_feistel_network_of_four_rounds_walked_until_it_fits():
 def test_sampled_nodes_are_those_with_the_highest_numbers():
     numbers = [plain_draw(murmur(i + 1), 2, 3, 0, draws.NODES) for i in range(30)]
     assert draws.sample_nodes(30, 7, seed=2, step=3).tolist() == sorted(np.argsort(numbers)[-7:].tolist())
+
+
+def test_a_draw_at_the_threshold_is_kept():
+    keys = torch.arange(20_000)
+    numbers = draws.draw(keys, seed=0, step=0, view=0, purpose=0)
+    exact = next(i for i, number in enumerate(numbers.tolist()) if number % 2**12 == 0)  # its rate has 52 digits
+    rate = (int(numbers[exact]) + 2**63) / 2**64
+    assert draws.threshold(rate) == int(numbers[exact])
+    assert draws.keep(keys[exact], rate, seed=0, step=0, view=0, purpose=0)

@@ -165,3 +165,8 @@ def test_one_value_for_all_entries_stays_one():
     torch.testing.assert_close(some.to_dense(), ones.to_dense()[[3, 1, 3]])
     other = sparse.select_rows(a, torch.tensor([3, 1, 3]))
     assert other.values.stride(0) == 1
+
+
+def test_entries_of_nodes_that_receive_or_send_nothing_are_zero():
+    scaled = sparse.scale_by_degrees(torch.ones(4), torch.tensor([0.0, 2, 0, 2]), torch.tensor([2.0, 0, 0, 8]))
+    assert scaled.tolist() == [0, 0, 0, 0.25]

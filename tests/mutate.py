@@ -58,7 +58,7 @@ SHARE = re.compile(rf"{PIECES} // .*")
 WIDTH = re.compile(r"(np|torch)\.int(32|64)")
 # Arguments for a check of the code itself, for the kind of machine, for memory that is used again or measured before, for the end
 # of a process, and for what is warned of.
-KEPT = ("strict", "device", "out", "copy", "output_size", "daemon", "over", "divide", "invalid")
+KEPT = ("strict", "device", "out", "copy", "zero_copy_only", "output_size", "daemon", "over", "divide", "invalid")
 PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div"
 SWAPS: dict[type, Any] = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
 for one, other in (pair.split() for pair in PAIRS.split(", ")):

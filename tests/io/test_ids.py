@@ -189,3 +189,9 @@ def test_ids_of_text_files_are_trimmed_and_span_no_lines(tmp_path):
         ids('id,x\nc,1\n"a\nb",1\n')
     with pytest.raises(ValueError, match="an id is empty"):
         ids('id,x\n"  ",1\n')
+    (tmp_path / "ids.csv").write_text('id,x\n"a\nb",1\nc,2\n')
+    table = open_table(tmp_path / "ids.csv")
+    column = table.read(["id"], ["id"])["id"]
+    assert unique_ids(table, "id", column, line_breaks=True).to_pylist() == ["a\nb", "c"]
+    with pytest.raises(ValueError, match="no id holds a line break"):
+        unique_ids(table, "id", column)

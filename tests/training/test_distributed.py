@@ -3,27 +3,34 @@
 import json
 import multiprocessing
 import os
+import platform
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+import torch.distributed as dist
 
 from ccassg import as_graph
 from ccassg.graph.partition import partition
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
+from ccassg.model.augment import edge_structure
 from ccassg.model.encoder import gcn, mlp
 from ccassg.model.loss import Objective
 from ccassg.training import distributed
 from ccassg.training.loop import train
 from ccassg.training.settings import Settings
+from ccassg.training.shards import make_shard
+from ccassg.training.views import TwoWayEdges
 
 N, F = 150, 20
 ENCODERS = {
@@ -76,6 +83,181 @@ def trace_of(name, graph=None, **options):
     # Batch norm takes the bias before it off again: its gradient is rounding, which Adam blows up.
     digest = [float(p.detach().double().abs().sum()) for p in model.weights]
     return {"loss": history["loss"], "weights": digest}
+
+
+def test_what_torchrun_says_of_this_process(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    assert (distributed.speaks(), distributed.n_processes(), distributed.is_first_here()) == (True, 1, True)
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    assert (distributed.speaks(), distributed.n_processes(), distributed.is_first_here()) == (False, 2, True)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert not distributed.is_first_here()
+
+
+class Swapping:
+    """What a `HaloExchange` asks of its rank, where the ranks are threads."""
+
+    def __init__(self, size):
+        self.size, self.boxes, self.barrier = size, {}, threading.Barrier(size)
+
+    def swap_of(self, rank):
+        def swap(received, sent, receive_counts, send_counts):
+            assert len(sent) == sum(send_counts)
+            for other, rows in enumerate(sent.clone().split(send_counts)):
+                self.boxes[rank, other] = rows
+            self.barrier.wait(10)
+            received.copy_(torch.cat([self.boxes[other, rank] for other in range(self.size)]))
+            assert [len(self.boxes[other, rank]) for other in range(self.size)] == receive_counts
+            self.barrier.wait(10)
+
+        return swap
+
+
+@pytest.mark.parametrize("kind", ["undirected", "weighted directed"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_aggregations_over_shards_are_those_of_the_whole_graph(kind, size):
+    """Forward, backward and degrees, of three ranks that are threads."""
+    graph, parts = graph_of(kind), np.random.default_rng(0).integers(size, size=N)
+    chosen = {"seed": 1, "step": 2, "view": 0}
+    whole, _ = TwoWayEdges(edge_structure(graph), weighted=graph.weights is not None).drop(0.4, **chosen)
+    x, g = torch.rand(2, N, 3, dtype=torch.float64)
+    dense = whole.to_dense().double()
+    swapping, found = Swapping(size), {}
+
+    def rank_of(rank):
+        ranks = SimpleNamespace(rank=rank, size=size, swap=swapping.swap_of(rank))
+        nodes, edges, exchange = make_shard(graph, parts, ranks, False)
+        a, a_t = edges.drop(0.4, **chosen, total_sent=exchange.everywhere)
+        n_own = len(nodes) - exchange.n_halo
+        rows = torch.full((len(nodes), 3), torch.nan, dtype=torch.float64)
+        rows[:n_own] = x[nodes[:n_own]]
+        spread = exchange.spread(rows)
+        assert spread is rows
+        assert torch.equal(spread, x[nodes])
+        forward = a.to_dense().double() @ spread
+        back = exchange.collect(a_t.to_dense().double() @ g[nodes[:n_own]])
+        found[rank] = nodes[:n_own], forward, back, torch.tensor([exchange.n_halo])
+
+    threads = [threading.Thread(target=rank_of, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(torch.cat([own for own, *_ in found.values()]).tolist()) == list(range(N))
+    for own, forward, back, n_halo in found.values():
+        torch.testing.assert_close(forward, (dense @ x)[own], rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(back, (dense.T @ g)[own], rtol=1e-6, atol=1e-7)
+        assert (int(n_halo) > 0) == (size > 1)
+
+
+@pytest.fixture
+def one_rank():
+    """This process as the only one of a group."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield distributed.Ranks()
+    dist.destroy_process_group()
+
+
+def test_what_is_shared_is_counted(one_rank):
+    assert distributed.active() is None  # alone, nothing is to be shared
+    assert (one_rank.rank, one_rank.size, one_rank.n_bytes) == (0, 1, 0)
+    turned = torch.arange(6.0).view(2, 3).T
+    assert one_rank.total(turned) is turned
+    assert turned.tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert one_rank.n_bytes == 24
+    received = torch.zeros(2, 3)
+    one_rank.swap(received, torch.ones(2, 3), [2], [2])
+    assert received.tolist() == [[1, 1, 1]] * 2
+    assert one_rank.n_bytes == 48
+    assert one_rank.broadcast({"a": 1}) == {"a": 1}
+
+
+@pytest.fixture
+def rolls(monkeypatch):
+    """Rolls of three processes that share a store, and answer and wait for fractions of a second."""
+    for name in ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_USE_AGENT_STORE", "GROUP_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(distributed, "ASK_SECONDS", 0.02)
+    monkeypatch.setattr(distributed, "LEAST_SECONDS", 0.5)
+    monkeypatch.setattr(distributed, "MOST_SECONDS", 1.0)
+    store = dist.HashStore()
+    for rank in range(3):
+        store.set(f"host {rank}", platform.node())  # each reads those of all
+    made = [distributed._Roll(store, rank, 3, None) for rank in range(3)]
+    yield made
+    for roll in made:
+        roll.close()
+
+
+def test_a_roll_call_names_who_does_not_answer(rolls):
+    rolls[2].close()
+    assert rolls[0].call() == "rank 2 of 3 ended or stopped answering"
+    assert rolls[0].called
+    time.sleep(0.5)
+    assert rolls[1].call() == "rank 2 of 3 ended or stopped answering"
+
+
+def test_a_roll_call_names_all_who_do_not_answer(rolls):
+    rolls[2].close()
+    rolls[1].close()
+    assert rolls[0].call() == "ranks 1, 2 of 3 ended or stopped answering"
+
+
+def test_a_roll_call_that_all_answer_names_who_was_told_to_end(rolls):
+    assert rolls[1].call(told=True) == "rank 1 of 3 was told to end"
+    assert rolls[0].call(told=True) == "rank 1 of 3 was told to end"  # it was the first
+
+
+def test_a_roll_call_that_all_answer_names_none(rolls):
+    assert rolls[1].call() == "a process of this run ended or stopped answering"
+
+
+def test_who_is_lost_is_named_with_the_machine_where_there_are_several(rolls, monkeypatch):
+    roll = rolls[0]
+    assert roll._named([0]) == "rank 0 of 3"
+    assert roll._keeper() == "rank 0 of 3 ended or stopped answering"
+    roll._hosts = ["a", "b", "b"]
+    assert roll._named([1, 2]) == "ranks 1, 2 of 3 on b"
+    assert roll._named([0, 2]) == "ranks 0, 2 of 3 on a, b"
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+    monkeypatch.setenv("MASTER_ADDR", "there")
+    assert roll._keeper() == "a process of this run on there ended or stopped answering"
+    roll._hosts = ["a", "a", "a"]
+    assert roll._keeper() == "a process of this run ended or stopped answering"
+
+
+def test_the_last_words_say_how_to_go_on(rolls, monkeypatch, tmp_path):
+    for name in ("GROUP_WORLD_SIZE", "GLOO_SOCKET_IFNAME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def words(checkpoint=None):
+        if checkpoint is not None:
+            rolls[0].checkpoint = checkpoint
+            monkeypatch.setattr(distributed, "_roll", rolls[0])
+        with pytest.raises(distributed.LostRankError) as raised, distributed._lost_ranks("by me"):
+            raise RuntimeError("  one\ntwo")
+        return str(raised.value)
+
+    assert words() == (
+        "a process of this run ended or stopped answering (noticed by me: one); the same command continues from the last "
+        "checkpoint, if there is one, and torchrun --max-restarts does so by itself"
+    )
+    monkeypatch.setenv("GROUP_WORLD_SIZE", "2")
+    assert "set GLOO_SOCKET_IFNAME=eth0" in words()
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth1")
+    assert "GLOO_SOCKET_IFNAME" not in words()
+    path = tmp_path / "c.safetensors"
+    assert f"continues from the start, as {path} was not written yet, and" in words(path)
+    path.write_text("")
+    assert f"continues from {path}, and" in words(path)
+    with (
+        pytest.raises(distributed.LostRankError, match="noticed by me: RuntimeError"),
+        distributed._lost_ranks("by me"),
+    ):
+        raise RuntimeError
 
 
 def work(rank, size, port, folder):

@@ -1,8 +1,11 @@
 """Embedding in blocks gives what embedding at once gives."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from ccassg import CCASSG, as_graph
 from ccassg.defaults import canonical
@@ -10,7 +13,8 @@ from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model.encoder import gcn, mlp
 from ccassg.training import embedding
-from ccassg.training.embedding import embed, embed_blocks
+from ccassg.training.embedding import embed, embed_blocks, require_finite_rows
+from ccassg.training.rows import neighbours
 
 N, F = 90, 12
 PATTERN = sp.random(N, N, density=0.06, random_state=0)
@@ -101,3 +105,46 @@ def test_the_estimator_embeds_into_a_file(tmp_path):
     z = model.transform(GRAPHS["dense"], out=tmp_path / "z.npy")
     assert isinstance(z, np.memmap)
     np.testing.assert_allclose(z, model.transform(GRAPHS["dense"]), rtol=1e-4, atol=1e-5)
+
+
+def test_the_first_node_that_is_not_finite_is_named():
+    z = np.ones((4, 2), np.float32)
+    assert require_finite_rows(z) is z
+    z[2, 1] = z[3, 0] = np.nan
+    with pytest.raises(ValueError, match="the embedding of node 2 is not finite"):
+        require_finite_rows(z)
+    with pytest.raises(ValueError, match="the embedding of node 12 is not finite"):
+        require_finite_rows(torch.from_numpy(z), 10)
+    large = np.full((2, 2), 3e38, np.float32)  # only their sum is infinite
+    assert require_finite_rows(large) is large
+
+
+@pytest.mark.parametrize("make", [gcn, mlp])
+def test_one_node_at_a_time(make, tmp_path):
+    encoder = make((F, 16, 8))
+    for spill_from in (4 * N * 16, 4 * N * 16 - 1):
+        z = embed_blocks(encoder, GRAPHS["sparse"], tmp_path / "z.npy", block=1, spill_from=spill_from)
+        np.testing.assert_allclose(z, embed(encoder, GRAPHS["sparse"]).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_room_in_memory_up_to_the_limit_and_on_the_disk_beyond(tmp_path):
+    with contextlib.ExitStack() as files:
+        inside = embedding._scratch(files, tmp_path, 4 * 3 * 5, 3, 5)
+        beyond = embedding._scratch(files, tmp_path, 4 * 3 * 5 - 1, 3, 5)
+        assert not isinstance(inside, np.memmap)
+        assert isinstance(beyond, np.memmap)
+        for room in (inside, beyond):
+            assert room.shape == (3, 5)
+            assert room.dtype == np.float32
+            room[:] = 1  # it may be written to
+
+
+def test_weighted_degrees_in_blocks(monkeypatch):
+    received, _ = neighbours(GRAPHS["weighted directed"])
+    a = GRAPHS["weighted directed"].adjacency()
+    expected = 1 + np.asarray(a.sum(axis=0)).ravel()
+    for block in (65_536, 7):
+        monkeypatch.setattr(embedding, "BLOCK", block)
+        np.testing.assert_allclose(embedding._degrees(received, weighted=True), expected, rtol=1e-6)
+    counts = 1 + np.diff(a.tocsc().indptr)
+    assert embedding._degrees(received, weighted=False).tolist() == counts.tolist()

@@ -9,9 +9,12 @@ from ccassg import CCASSG, as_graph
 from ccassg.datasets import stochastic_block_graph
 from ccassg.model.encoder import gcn, mlp
 from ccassg.training import checkpoint
+from ccassg.training.batches import BatchViews, RunningMoments
 from ccassg.training.embedding import embed
 from ccassg.training.loop import is_flat, train
 from ccassg.training.settings import NonFiniteLossError
+from ccassg.training.step import ExactStep
+from ccassg.training.views import Views
 from short_runs import F, N, same_weights, settings, sparse_graph
 
 
@@ -222,3 +225,62 @@ def test_training_stops_there_and_resumes_to_the_same_bits(tmp_path):
     assert stopped.history_["loss"] == whole.history_["loss"][:expected]
     again = CCASSG(n_steps=300, early_stopping=True, **given).fit(graph, checkpoint=tmp_path / "run.safetensors")
     assert np.array_equal(again.transform(graph), stopped.transform(graph))
+
+
+@pytest.mark.parametrize("batch_nodes", [0, 30])
+def test_the_loop_is_adam_on_the_steps_losses(graph, batch_nodes):
+    chosen = settings(n_steps=5, weight_decay=0.1, batch_nodes=batch_nodes)
+    trained, plain = gcn((F, 16, 8)), gcn((F, 16, 8))
+    history = train(trained, graph, chosen)
+    # Two nodes for each of 16 dimensions are more than a batch has: 32 / 30.
+    smooth = RunningMoments(32 / 30) if batch_nodes else None
+    views = (BatchViews if batch_nodes else Views)(graph, plain, chosen)
+    compute = ExactStep(plain, chosen.objective, smooth=smooth)
+    optimizer = torch.optim.Adam(plain.parameters(), lr=1e-2, weight_decay=0.1)
+    for step in range(5):
+        terms = compute(*views(step))
+        for name, value in terms._asdict().items():
+            assert history[name][step] == pytest.approx(float(value), rel=1e-5)
+        optimizer.step()
+    for p, q in zip(plain.parameters(), trained.parameters(), strict=True):
+        torch.testing.assert_close(p, q)
+    assert not trained.training
+    assert all(len(curve) == 5 for curve in history.values())
+
+
+def test_steps_are_told_and_saved_as_often_as_said(graph, tmp_path):
+    path, told = tmp_path / "c.safetensors", []
+
+    def note(step, terms, n_steps):
+        told.append((step, n_steps, path.exists() and path.stat().st_mtime_ns, terms["loss"]))
+
+    history = train(gcn((F, 2)), graph, settings(n_steps=7), checkpoint_path=path, checkpoint_every=3, on_step=note)
+    assert [(step, n_steps) for step, n_steps, _, _ in told] == [(step, 7) for step in range(7)]
+    assert [loss for *_, loss in told] == history["loss"]
+    saved = [at for _, _, at, _ in told]
+    assert saved[:2] == [False, False]
+    assert saved[2] == saved[3] == saved[4] < saved[5] < saved[6]
+
+
+def test_a_finished_run_is_not_trained_again(graph, tmp_path):
+    path, told = tmp_path / "c.safetensors", []
+    expected = train(gcn((F, 2)), graph, settings(n_steps=3, batch_nodes=20), checkpoint_path=path)
+    again = train(
+        gcn((F, 2), seed=5),
+        graph,
+        settings(n_steps=3, batch_nodes=20),
+        checkpoint_path=path,
+        on_step=lambda *given: told.append(given),
+    )
+    assert again == expected
+    assert told == []
+
+
+def test_what_was_saved_last_is_named_where_a_loss_is_not_finite(graph, tmp_path):
+    path = tmp_path / "c.safetensors"
+    with pytest.raises(NonFiniteLossError) as raised:
+        train(gcn((F, 8)), graph, settings(learning_rate=1e38, n_steps=20), checkpoint_path=path)
+    assert "last good state" not in str(raised.value)  # none was saved
+    train(gcn((F, 8)), graph, settings(learning_rate=1e30, n_steps=1), checkpoint_path=path)
+    with pytest.raises(NonFiniteLossError, match=f"learning_rate 1e.30 is too high; the last good state is in {path}"):
+        train(gcn((F, 8)), graph, settings(learning_rate=1e30, n_steps=20), checkpoint_path=path)

@@ -75,3 +75,22 @@ def test_without_edges_two_parts_or_an_mlp():
 def test_what_canonical_directions_cannot_heed_is_said():
     _, reasons = choose_for({"encoder": "canonical", "n_steps": 3}, graph(100, 20))
     assert reasons[-1] == "n_steps has no use: canonical directions are not trained"
+
+
+def test_the_settings_of_training_that_are_chosen():
+    chosen, _ = choose_for({"encoder": "gcn"}, graph(3000, 700))
+    expected = {
+        "n_layers": 2, "embedding_dim": 512, "hidden_dim": 512, "decorrelation": 1e-3, "edge_drop_rate": 0.4,
+        "feature_mask_rate": 0.2, "n_steps": 50,
+    }  # fmt: skip
+    assert {name: chosen[name] for name in expected} == expected
+    for f, width, hidden, decorrelation in ((100, 100, 200, 0.0051), (256, 256, 512, 0.002), (300, 300, 512, 0.0017)):
+        chosen, _ = choose_for({"encoder": "mlp"}, graph(3000, f))
+        assert (chosen["embedding_dim"], chosen["hidden_dim"], chosen["edge_drop_rate"]) == (width, hidden, 0.0)
+        assert chosen["decorrelation"] == decorrelation
+    wide, _ = choose_for({"encoder": "gcn", "embedding_dim": 1024}, graph(3000, 700))
+    assert (wide["hidden_dim"], wide["decorrelation"]) == (1024, 1e-3)
+    narrow, _ = choose_for({"encoder": "gcn", "embedding_dim": 1}, graph(3000, 700))
+    assert (narrow["hidden_dim"], narrow["decorrelation"]) == (2, 0.51)
+    one = as_graph(np.zeros((2, 0), int), np.ones((1, 1)))
+    assert fillable_width(one) == 1

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 import torch
 
@@ -179,3 +180,241 @@ def test_heavier_neighbours_are_drawn_more_often_and_only_senders_count():
     weighted = as_graph(sp.csr_array(np.array([[0, 3.0, 1.0], [3.0, 0, 0], [1.0, 0, 0]])), np.eye(3))
     p = canonical._pairs(weighted, np.random.default_rng(0)).distribution().to_dense()
     assert p.tolist() == [[0, 0.75, 0.25], [1, 0, 0], [1, 0, 0]]
+
+
+def random_problem(seed=0, n=40, f=7, r=5):
+    """Rows (n, f), orthonormal directions (f, r), and distributions over neighbours (n, n), all in float64."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, f)) + rng.normal(size=f)
+    space = np.linalg.qr(rng.normal(size=(f, r)))[0]
+    p = rng.random((n, n)) * (rng.random((n, n)) < 0.1)
+    p[:3] = 0  # nodes without neighbours
+    sums = p.sum(1, keepdims=True)
+    return x, space, np.divide(p, sums, out=np.zeros_like(p), where=sums > 0)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_both_sides_of_the_eigenproblem_are_covariances_over_pairs(form):
+    x, space, p = random_problem()
+    given = torch.from_numpy(x) if form == "dense" else sparse.from_scipy(sp.csr_array(x), torch.float64)
+    y = torch.from_numpy(x @ space)
+    a, b = canonical._moments(sparse.from_scipy(sp.csr_array(p), torch.float64), y, given, torch.from_numpy(space))
+    weights = (p.sum(0) + p.sum(1)) / 2
+    total = weights.sum()
+    centred = x - weights @ x / total
+    rho = canonical.NEIGHBOUR_RATE / (1 - canonical.NEIGHBOUR_RATE)
+    covariance = centred.T @ (weights[:, None] * centred) / total
+    np.testing.assert_allclose(a, space.T @ centred.T @ (p + p.T) @ centred @ space / (2 * total), atol=1e-12)
+    np.testing.assert_allclose(b, space.T @ (covariance + rho * np.diag(np.diag(covariance))) @ space, atol=1e-12)
+    np.testing.assert_allclose(
+        canonical._column_variances(given, torch.from_numpy(weights)), np.diag(covariance), atol=1e-12
+    )
+
+
+def test_moments_without_pairs_are_zero():
+    x, space, p = (torch.from_numpy(part) for part in random_problem())
+    nothing = sparse.from_scipy(sp.csr_array(p.shape), torch.float64)
+    a, b = canonical._moments(nothing, x @ space, x, space)
+    assert not a.any()
+    assert not b.any()
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.8])
+def test_dropped_columns_add_their_variance(rate):
+    x, space, _ = random_problem()
+    variances = x.var(0)
+    found = canonical._noise(torch.from_numpy(space), torch.from_numpy(variances), rate)
+    np.testing.assert_allclose(found, rate / (1 - rate) * space.T @ np.diag(variances) @ space, rtol=1e-12)
+
+
+def test_solutions_are_those_of_a_general_eigensolver():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(6, 6)), rng.normal(size=(6, 9))
+    a, b = a + a.T, b @ b.T
+    values, vectors = canonical._solve(torch.from_numpy(a), torch.from_numpy(b))
+    raised = b + 1e-7 * np.trace(b) / 6 * np.eye(6)
+    expected, reference = scipy.linalg.eigh(a, raised)
+    np.testing.assert_allclose(values, expected[::-1], rtol=1e-9)
+    np.testing.assert_allclose(abs(np.diag(reference[:, ::-1].T @ raised @ vectors.numpy())), 1, rtol=1e-9)
+    np.testing.assert_allclose(vectors.T.numpy() @ raised @ vectors.numpy(), np.eye(6), atol=1e-9)
+    nothing = torch.zeros(3, 3, dtype=torch.float64)
+    assert not canonical._solve(nothing, nothing)[0].any()
+
+
+def test_own_directions_are_scaled_by_their_correlation_squared():
+    x, space, _ = random_problem()
+    rate = canonical.OWN_RATE
+    covariance = np.cov(x.T, bias=True)
+    within = space.T @ covariance @ space
+    noise = rate / (1 - rate) * space.T @ np.diag(np.diag(covariance)) @ space
+    values, vectors = scipy.linalg.eigh(within, within + noise)
+    expected = space @ (vectors * values**2)[:, ::-1]
+    given = torch.from_numpy(x).float(), torch.from_numpy(space).float()
+    found = canonical._own(given[0] @ given[1], *given).numpy()
+    np.testing.assert_allclose(abs(found), abs(expected), atol=1e-4)
+
+
+def test_correlations_are_held_out_both_ways():
+    x, space, _ = random_problem()
+    halves = []
+    for seed in (1, 2):
+        half = sparse.from_scipy(sp.csr_array(random_problem(seed)[2]), torch.float64)
+        halves.append(canonical._moments(half, *map(torch.from_numpy, (x @ space, x, space))))
+    ways = []
+    for (a, b), (other_a, other_b) in (halves, halves[::-1]):
+        w = canonical._solve(a, b)[1]
+        ways.append([float(v @ other_a @ v / (v @ other_b @ v)) for v in w.T])
+    np.testing.assert_allclose(canonical._held_out(halves), np.mean(ways, axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 9, 30])
+def test_smoothed_correlations_are_window_means_that_never_rise(n):
+    given = np.random.default_rng(n).normal(size=n)
+    half, expected = canonical.WINDOW // 2, []
+    for i in range(n):
+        window = [given[min(max(j, 0), n - 1)] for j in range(i - half, i + half + 1)]
+        mean = given[i] if i < canonical.N_LEADING else np.mean(window)
+        expected.append(min([mean, *expected[-1:]]))
+    np.testing.assert_allclose(canonical._smoothed(torch.from_numpy(given)), expected)
+
+
+def test_neighbouring_directions_carry_their_held_out_correlation(data):
+    pairs = canonical._pairs(data.graph, np.random.default_rng(0))
+    x = data.graph.features.toarray() if sp.issparse(data.graph.features) else data.graph.features
+    x = torch.from_numpy(x)
+    space = canonical.principal_directions(x, 512, np.random.default_rng(0))
+    y = x @ space
+    moments = [
+        canonical._moments(pairs.distribution(which), y, x, space) for which in (None, pairs.halves, ~pairs.halves)
+    ]
+    inner = canonical._solve(*moments[0])[1]
+    expected = canonical._smoothed(canonical._held_out(moments[1:]))
+    found, strongest = canonical._neighbour(pairs, y, x, space)
+    assert strongest == max([0.0, *expected[: canonical.N_LEADING].tolist()])
+    torch.testing.assert_close(found, space @ (inner * expected.clamp(min=canonical.LEAST_CORRELATION)).float())
+    # One edge is in one half: then what finds a direction also measures it.
+    one = canonical.Pairs(
+        pairs.nodes, *(part[:1] for part in (pairs.first, pairs.second, pairs.strengths, pairs.halves))
+    )
+    values, _ = canonical._solve(*canonical._moments(one.distribution(), y, x, space))
+    assert canonical._neighbour(one, y, x, space)[1] == max(0.0, float(values[0]))
+
+
+@pytest.mark.parametrize("width", [2, 5, 8])
+def test_turned_directions_keep_lengths_and_cosines(width):
+    directions = torch.from_numpy(random_problem()[1]).float()
+    found = canonical._turned(directions, width, np.random.default_rng(3))
+    assert found.shape == (7, width)
+    torch.testing.assert_close(found @ found.T, directions[:, :width] @ directions[:, :width].T)
+    filled = np.zeros((7, width))
+    filled[:, : min(width, 5)] = directions[:, :width]
+    turn = np.linalg.qr(np.random.default_rng(3).standard_normal((width, width)))[0]
+    np.testing.assert_allclose(found, filled @ turn, atol=1e-6)
+
+
+def test_a_basis_spans_the_columns_the_longest_first():
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(9, 4)))[0]
+    columns = torch.from_numpy(turn * [1.0, 5.0, 3.0, 0.0] @ np.linalg.qr(rng.normal(size=(4, 4)))[0])
+    found = canonical._orthonormal(columns).numpy()
+    np.testing.assert_allclose(abs(turn[:, [1, 2, 0]].T @ found), np.eye(3), atol=1e-9)
+    for square, n_kept in ((1.5e-12, 2), (0.7e-12, 1)):
+        assert canonical._orthonormal(torch.diag(torch.tensor([1.0, square**0.5]).double())).shape == (2, n_kept)
+    for square, n_kept in ((1.5e-30, 1), (0.7e-30, 0)):
+        assert canonical._orthonormal(torch.tensor([[square**0.5]]).double()).shape == (1, n_kept)
+    assert canonical._orthonormal(torch.zeros(4, 0)).shape == (4, 0)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_an_encoder_knows_means_sizes_and_the_weight_of_neighbours(form):
+    x, _, _ = random_problem()
+    x = x.astype(np.float32)
+    features = torch.from_numpy(x) if form == "dense" else sparse.from_scipy(sp.csr_array(x))
+    encoder = canonical._prepared(features, "cpu")
+    centred = x - x.mean(0) if form == "dense" else x
+    softening = (centred**2).sum(1).mean() / 7
+    assert float(encoder.softening[0]) == pytest.approx(softening, rel=1e-5)
+    prepared = encoder.prepare(features)
+    rows = prepared.to_dense() if form == "sparse" else prepared
+    np.testing.assert_allclose(rows, centred / np.sqrt((centred**2).sum(1) + softening)[:, None], rtol=1e-4, atol=1e-5)
+    sets = [
+        torch.from_numpy(np.random.default_rng(i).normal(size=(7, width))).float() for i, width in enumerate((2, 3, 4))
+    ]
+    for n_sets in (3, 2):
+        made = canonical._assembled(encoder, prepared, sets[:n_sets], 0.0125)
+        y = rows @ torch.cat(sets[:n_sets], 1)
+        assert made.widths == ((2, 3, 4) if n_sets == 3 else (2, 3, 0))
+        assert made.n_hops == (max(canonical.HOPS) if n_sets == 3 else 0)
+        torch.testing.assert_close(made.shift, y.mean(0))
+        sizes = [float(part.var(0, correction=0).mean()) for part in y.split((2, 3, 4)[:n_sets], 1)]
+        assert made.softening.tolist() == pytest.approx([softening, *sizes, *[1.0] * (3 - n_sets)], rel=1e-4)
+        assert float(made.weight) == pytest.approx(canonical.neighbour_weight(0.0125))
+        assert torch.equal(made.centre, encoder.centre)
+        assert not made.training
+
+
+def test_all_pairs_of_a_small_graph_and_some_of_a_large_one(monkeypatch):
+    graph = as_graph(sp.random_array((50, 50), density=0.1, rng=0), np.eye(50), directed=True)
+    pairs = canonical._pairs(graph, np.random.default_rng(0))
+    receivers, senders = graph.adjacency().T.tocsr().nonzero()
+    assert pairs.nodes.tolist() == list(range(50))
+    assert (pairs.first.tolist(), pairs.second.tolist()) == (receivers.tolist(), senders.tolist())
+    monkeypatch.setattr(canonical, "MAX_NODES", 50)
+    assert canonical._pairs(graph, np.random.default_rng(0)).nodes.tolist() == pairs.nodes.tolist()
+    monkeypatch.setattr(canonical, "MAX_NODES", 20)
+    monkeypatch.setattr(canonical, "MAX_NEIGHBOURS", 2)
+    rng = np.random.default_rng(0)
+    chosen = np.sort(rng.choice(50, 20, replace=False))
+    edges = [(i, j) for i, j in zip(receivers.tolist(), senders.tolist(), strict=True) if i in chosen]
+    keys = rng.random(len(edges))
+    kept = []
+    for i in chosen:
+        own = [e for e, (first, _) in enumerate(edges) if first == i]
+        kept += sorted(sorted(own, key=lambda e: keys[e])[:2])
+    some = canonical._pairs(graph, np.random.default_rng(0))
+    assert some.nodes.tolist() == sorted({*chosen.tolist(), *(edges[e][1] for e in kept)})
+    found = zip(some.nodes[some.first].tolist(), some.nodes[some.second].tolist(), strict=True)
+    assert list(found) == [edges[e] for e in kept]
+    weights = graph.adjacency().T.tocsr()
+    assert some.strengths.tolist() == [weights[edges[e]] for e in kept]
+
+
+def test_what_a_width_is_divided_into(data):
+    few = as_graph(np.zeros((2, 0), int), np.ones((1, 1)))
+    assert canonical.widths_of(few) == (1, 1, 0)
+    assert canonical.widths_of(as_graph(np.array([[0], [1]]), np.ones((2, 9)))) == (1, 1, 1)
+    for width in (13, 14, 25, 26, 1000):
+        own, principal, neighbours = canonical.widths_of(data.graph, width)
+        assert own + len(canonical.HOPS) * (principal + neighbours) == width
+        assert principal == 2 * neighbours
+        assert neighbours == width // 13
+        own, principal, neighbours = canonical.widths_of(few, width)
+        assert (own + principal, principal, neighbours) == (width, 2 * (width // 3), 0)
+
+
+def test_a_single_pair_has_the_moments_of_two_nodes():
+    x, space, p = random_problem()
+    p[:] = 0
+    p[4, 9] = 1
+    given = [torch.from_numpy(part) for part in (x @ space, x, space)]
+    a, _ = canonical._moments(sparse.from_scipy(sp.csr_array(p), torch.float64), *given)
+    half = (x[4] - x[9]) @ space / 2
+    np.testing.assert_allclose(a, -np.outer(half, half), atol=1e-12)
+
+
+def test_the_seed_is_zero_and_means_are_taken_in_double_precision(data):
+    one, other = (canonical.fit(data.graph, SETS, **given)[0] for given in ({}, {"seed": 0}))
+    assert torch.equal(one.directions, other.directions)
+    far = (np.random.default_rng(0).normal(size=(5000, 3)) + 1e4).astype(np.float32)
+    encoder = canonical._prepared(torch.from_numpy(far), "cpu")
+    np.testing.assert_array_equal(encoder.centre, far.mean(0, dtype=np.float64).astype(np.float32))
+
+
+def test_principal_directions_are_those_of_centred_rows_however_far_their_mean():
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(200, 12)) * 0.5 ** np.arange(12) + 100).astype(np.float32)
+    expected = np.linalg.svd(x.astype(np.float64) - x.mean(0, dtype=np.float64), full_matrices=False)[2][:4].T
+    found = canonical.principal_directions(torch.from_numpy(x), 4, rng).numpy()
+    np.testing.assert_allclose(abs(np.diag(expected.T @ found)), 1, atol=1e-2)
+    few = canonical.principal_directions(torch.from_numpy(x[:5]), 12, rng)
+    assert few.shape == (12, 4)  # five centred rows span four directions

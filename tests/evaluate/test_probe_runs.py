@@ -332,4 +332,5 @@ def test_logits_come_in_blocks_of_nodes(monkeypatch, make):
         monkeypatch.setattr(probe_runs, "BLOCK_BYTES", n_bytes)
         blocks = list(probe_runs._logits(batch, 0, nodes, weights))
         np.testing.assert_allclose(np.concatenate(blocks, axis=2), expected)
+        np.testing.assert_array_equal(probe_runs._predict(batch, 0, nodes, weights), expected.argmax(1))
         assert max(block.shape[2] for block in blocks) == (1 if n_bytes == 1 else min(rows, 50))

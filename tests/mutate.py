@@ -29,22 +29,8 @@ CORE = ("model", "training", "graph", "defaults", "evaluate", "io/atomic.py", "i
 WHOLE = ("test_estimator.py", "test_contract.py")
 # What most tests import, loaded once.
 HEAVY = (
-    "torch",
-    "scipy.sparse.linalg",
-    "scipy.stats",
-    "sklearn.metrics",
-    "sklearn.linear_model",
-    "sklearn.cluster",
-    "pandas",
-)
-HEAVY += (
-    "pyarrow.parquet",
-    "hypothesis.extra.numpy",
-    "typer",
-    "rich.progress",
-    "safetensors.numpy",
-    "networkx",
-    "pytest",
+    "torch scipy.sparse.linalg scipy.stats sklearn.metrics sklearn.linear_model sklearn.cluster pandas pyarrow.parquet networkx "
+    "hypothesis.extra.numpy typer rich.progress safetensors.numpy pytest"
 )
 TEMPORARY = "temporary-files-of-tests"
 # Sizes of pieces of work, on which no result depends; limits of work, memory and time, far beyond what a test can reach, which
@@ -57,8 +43,20 @@ SHARE = re.compile(rf"{PIECES} // .*")
 # Of two, either holds the numbers of all graphs that a test can have.
 WIDTH = re.compile(r"(np|torch)\.int(32|64)")
 # Arguments for a check of the code itself, for the kind of machine, for memory that is used again or measured before, for the end
-# of a process, and for what is warned of.
-KEPT = ("strict", "device", "out", "copy", "zero_copy_only", "output_size", "daemon", "over", "divide", "invalid")
+# of a process or of waiting, and for what is warned of.
+KEPT = (
+    "strict",
+    "device",
+    "out",
+    "copy",
+    "zero_copy_only",
+    "output_size",
+    "daemon",
+    "timeout",
+    "over",
+    "divide",
+    "invalid",
+)
 PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div"
 SWAPS: dict[type, Any] = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
 for one, other in (pair.split() for pair in PAIRS.split(", ")):
@@ -153,7 +151,7 @@ def passes(root: Path, tests: Sequence[Path], timeout: float) -> bool:
     """Tell whether the tests of the tree ``root`` pass in time, in a process with the heavy libraries but none of the tree."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any of them is imported
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(HEAVY))
+    context.set_forkserver_preload(HEAVY.split())
     process = context.Process(target=_run_tests, args=(root, tests))
     process.start()
     process.join(timeout)

@@ -260,6 +260,61 @@ def test_the_last_words_say_how_to_go_on(rolls, monkeypatch, tmp_path):
         raise RuntimeError
 
 
+def test_a_process_that_is_told_to_end_says_so_once(rolls):
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    noticed = pytest.raises(distributed.LostRankError, match=r"\(noticed by rank 1 of 3: SIGTERM\)")
+    with noticed, distributed._told_to_end(rolls[1]):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    rolls[2].called = True
+    with distributed._told_to_end(rolls[2]):
+        os.kill(os.getpid(), signal.SIGTERM)  # its last words are on their way
+        time.sleep(0.05)
+
+
+def test_what_was_made_of_sigterm_before_stays(rolls):
+    seen = []
+    signal.signal(signal.SIGTERM, lambda *_: seen.append(1))
+    try:
+        with distributed._told_to_end(rolls[0]):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.05)
+        assert seen == [1]
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    inside = []
+
+    def elsewhere():
+        with distributed._told_to_end(rolls[0]):  # a thread cannot set signals
+            inside.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join(5)
+    assert inside == [signal.SIG_DFL]
+
+
+def test_torchrun_is_ended_where_its_store_does_not_answer(rolls, monkeypatch):
+    registered, lost = [], threading.Event()
+    monkeypatch.setattr(distributed.atexit, "register", lambda *given: registered.append(given))
+    monkeypatch.setattr(distributed, "MOST_SECONDS", -0.9)  # it waits for a second more
+    monkeypatch.setattr(rolls[0], "_ask", lambda *, told: lost.wait(5))
+    assert rolls[0].call() == "rank 0 of 3 ended or stopped answering"
+    assert registered == []
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
+    rolls[0].call()
+    lost.set()
+    assert registered == [(os.kill, os.getppid(), signal.SIGKILL)]
+
+
+def test_torchrun_goes_on_where_its_store_answers(rolls, monkeypatch):
+    registered = []
+    monkeypatch.setattr(distributed.atexit, "register", lambda *given: registered.append(given))
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
+    assert rolls[1].call() == "a process of this run ended or stopped answering"
+    assert registered == []
+
+
 def work(rank, size, port, folder):
     """What each process does; results go to a file per rank."""
     torch.set_num_threads(1)

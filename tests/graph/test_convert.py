@@ -258,3 +258,125 @@ def test_anndata(adata):
     del adata.obsp["connectivities"]
     with pytest.raises(ValueError, match=r"adata.obsp has no 'connectivities' \(there is nothing\); run scanpy"):
         as_graph(adata)
+
+
+def test_pyg_data_with_and_without_its_parts():
+    data_module = pytest.importorskip("torch_geometric.data")
+    edge_index, x = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.eye(4)
+    plain = as_graph(data_module.Data(edge_index=edge_index, num_nodes=5))
+    assert (plain.n_nodes, plain.features, plain.weights) == (5, None, None)
+    with_x = data_module.Data(edge_index=edge_index, x=x, edge_attr=torch.tensor([2.0, 2, 3, 3]))
+    assert as_graph(with_x).weights.tolist() == [2, 2, 3, 3]
+    assert as_graph(with_x).n_features == 4
+    assert as_graph(with_x, torch.ones(4, 2)).n_features == 2
+    assert as_graph(with_x, node_ids=list("abcd")).node_ids.tolist() == list("abcd")
+    for attributes in (torch.ones(4, 1) * 7, torch.ones(4, 2)):  # of several columns none is the weight
+        assert as_graph(data_module.Data(edge_index=edge_index, x=x, edge_attr=attributes)).weights is None
+    both = data_module.Data(
+        edge_index=edge_index, x=x, edge_attr=torch.full((4,), 9.0), edge_weight=torch.full((4,), 5.0)
+    )
+    assert as_graph(both).weights.tolist() == [5] * 4
+    assert as_graph(data_module.Data(edge_index=edge_index[:, :1], x=x), directed=True).n_edges == 1
+    with pytest.raises(ValueError, match="the PyG Data has no edge_index"):
+        as_graph(data_module.Data(x=x))
+
+
+def test_networkx_directions_loops_and_weights():
+    arrows = nx.DiGraph()
+    arrows.add_weighted_edges_from([(0, 1, 2.0), (1, 0, 5.0), (2, 2, 3.0), (1, 2, 4.0)])
+    assert as_graph(arrows).adjacency().toarray().tolist() == [[0, 5, 0], [5, 0, 4], [0, 4, 0]]
+    assert as_graph(arrows, directed=True).adjacency().toarray().tolist() == [[0, 2, 0], [5, 0, 4], [0, 0, 0]]
+    undirected = nx.Graph([(0, 1), (1, 1)])
+    assert not as_graph(undirected, directed=True).directed
+    assert as_graph(undirected).notes == ("removed 1 self-loop (every node gets its own inside the encoder)",)
+    twice = nx.MultiGraph([(0, 1), (0, 1), (0, 0), (0, 0)])
+    assert as_graph(twice).notes == (
+        "removed 2 self-loops (every node gets its own inside the encoder)",
+        "merged 2 repeated edges",
+    )
+    assert as_graph(nx.empty_graph(3)).n_nodes == 3
+    some = nx.Graph([(0, 1, {"weight": 1.0}), (1, 2), (2, 3)])
+    with pytest.raises(ValueError, match="2 of 3 edges have no 'weight' attribute; give it to all edges or to none"):
+        as_graph(some)
+    for name, row in ((0, 1.0), (1, 2.0), (2, 3.0)):
+        arrows.nodes[name]["feat"] = row
+    assert as_graph(arrows, "feat").features.tolist() == [[1], [2], [3]]
+    del arrows.nodes[1]["feat"], arrows.nodes[2]["feat"]
+    with pytest.raises(ValueError, match="2 nodes have no attribute 'feat', first 1"):
+        as_graph(arrows, "feat")
+
+
+def test_parts_of_an_edge_index():
+    assert as_graph(PATH, n_nodes=7).n_nodes == 7
+    assert as_graph(PATH).n_nodes == 3
+    assert as_graph(PATH, node_ids=list("abcd")).n_nodes == 4
+    assert as_graph(PATH, np.eye(3), n_nodes=3).n_nodes == 3
+    assert as_graph(np.zeros((2, 0), int), n_nodes=2).n_edges == 0
+    assert as_graph(np.zeros((2, 0)), n_nodes=2).n_edges == 0  # of no edges any type will do
+    assert as_graph(PATH.astype(np.uint8), edge_weights=torch.tensor([2.0, 3.0])).weights.tolist() == [2, 2, 3, 3]
+    ones = as_graph(PATH, edge_weights=[1.0, 1.0])
+    assert ones.weights is None
+    assert as_graph(PATH).indices.dtype == np.int32
+    assert as_graph(PATH).indptr.dtype == np.int64
+    for data, sentence in [
+        (np.zeros((2, 3, 1), int), r"of shape \(2, 3, 1\)"),
+        (np.ones((4, 2), int), r"not \(2, n_edges\); it goes in as as_graph\(edge_index.T\)"),
+        (np.array([["a", "b"], ["b", "c"], ["c", "a"]]), r"ccassg.read_graph\(edge_index.T\)"),
+        (np.array([["a", "b", "c"], ["b", "c", "a"]]), r"ccassg.read_graph\(edge_index\)"),
+        (np.array([["a", "b"], ["b", "c"]]), r"ccassg.read_graph\(edge_index\)"),
+        (np.ones((2, 2)) / 2, r"expected a Graph, .* of shape \(2, 2\) and dtype float64"),
+        (np.ones((3, 3)), r"a dense adjacency goes in as scipy.sparse.csr_array"),
+        (pd.DataFrame({"a": [1], "b": [2]}), "a DataFrame goes in through ccassg.read_graph"),
+        ([[0, 1], [2]], "edge_index cannot be read as an array"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            as_graph(data)
+    for arguments, sentence in [
+        ({"n_nodes": 2}, "names node 2, but nodes are 0"),
+        ({"n_nodes": 2.5}, "n_nodes must be an integer"),
+        ({"edge_weights": np.ones((2, 1))}, r"edge_weights has shape \(2, 1\), but there are 2 edges"),
+        ({"edge_weights": ["a", "b"]}, "edge weights must be numeric"),
+        ({"edge_weights": [1.0, 1e39]}, "edge weights must be finite"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            as_graph(PATH, **arguments)
+
+
+def test_sums_of_weights_and_kinds_of_adjacencies():
+    twice = np.array([[0, 0], [1, 1]])
+    with pytest.raises(ValueError, match="edge weights must be finite"):
+        as_graph(twice, edge_weights=[3e38, 3e38])
+    many = as_graph(np.repeat([[0], [1]], 512, axis=1))  # a byte would come round to 0
+    assert many.n_edges == 2
+    assert many.notes == ("merged 511 repeated edges",)
+    assert as_graph(sp.coo_array(np.array([[False, True], [False, False]]))).weights is None
+    assert as_graph(sp.csr_array(np.array([[0, 2], [0, 0]], np.int8))).weights.tolist() == [2, 2]
+    with pytest.raises(ValueError, match="adjacency must hold numbers, got dtype complex128"):
+        as_graph(sp.csr_array(np.ones((2, 2), complex)))
+    loops = as_graph(sp.csr_array(np.diag([1.0, 2.0]) + np.array([[0, 4], [0, 0]])))
+    assert loops.adjacency().toarray().tolist() == [[0, 4], [4, 0]]
+    three = as_graph(np.array([[0, 0, 1, 2], [1, 2, 0, 1]]))
+    assert three.notes == ("added the missing reverse of 2 edges",)
+
+
+def test_changes_to_a_graph():
+    graph = as_graph(PATH, np.eye(3), directed=True)
+    assert as_graph(graph) is graph
+    assert as_graph(graph, np.ones((3, 1))).n_features == 1
+    assert as_graph(graph, node_ids=list("abc")).node_ids.tolist() == ["a", "b", "c"]
+    both = as_graph(graph, directed=False)
+    assert not both.directed
+    assert both.weights is None
+    assert both.features is graph.features
+    heavy = as_graph(PATH, edge_weights=[1.0, 2.0], directed=True)
+    assert as_graph(heavy, directed=False).weights.tolist() == [1, 1, 2, 2]
+    assert as_graph(as_graph(PATH), directed=True).directed is False
+    with pytest.raises(ValueError, match="2 rows, but the graph has 3 nodes"):
+        as_graph(graph, np.ones((2, 1)))
+
+
+def test_names_of_cells_are_objects(adata):
+    assert as_graph(adata).ids.dtype == object
+    adata.obs_names = ["1", "2", "3"]
+    assert as_graph(adata).node_ids.tolist() == ["1", "2", "3"]
+    assert as_graph(adata, directed=True).directed

@@ -1,7 +1,8 @@
 """Change the core at random, one small thing at a time, and print the changes that no test notices.
 
-Each change is made in a copy of the tree and taken back. The tests that mirror the changed file run on it, then those of its folder and of
-the whole. The seed gives the order of the changes, the minutes say how many of them are tried.
+Each change is made in a copy of the tree and taken back. The tests that mirror the changed file run on it, then those of its
+folder and of the whole, but for those that are marked slow. The seed gives the order of the changes, the minutes say how many of
+them are tried.
 """
 
 import argparse
@@ -172,7 +173,7 @@ def _run_tests(root: Path, tests: Sequence[Path]) -> None:
     os.environ |= own
     sys.path.insert(0, own["PYTHONPATH"])
     sys.dont_write_bytecode = False
-    sys.exit(pytest.main(["-x", f"--basetemp={root / TEMPORARY}", *map(str, tests)]))
+    sys.exit(pytest.main(["-x", "-m", "not slow", f"--basetemp={root / TEMPORARY}", *map(str, tests)]))
 
 
 def survives(tree: Path, mutant: Mutant, timeout: float = 300) -> bool:

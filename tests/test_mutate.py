@@ -39,6 +39,23 @@ def test_only_what_computes_is_changed(tree):
     ]
 
 
+SIZES = """BLOCK_ROWS, LEAST = 7, 8
+MAX_CELLS = 9
+
+
+def pieces(n, *, timeout=5):
+    index = np.int32 if n < 10 else np.int64
+    wait(timeout=timeout + 1)
+    return index, max(BLOCK_ROWS // n, 1)
+"""
+
+
+def test_sizes_limits_of_work_and_widths_are_left_alone(tree):
+    (tree / "src/tiny/core/sums.py").write_text(SIZES)
+    found = [mutant.place.split(": ", 1)[1].split("  in  ")[0] for mutant in mutate.mutants(tree, ["core"])]
+    assert found == ["8 -> 9", "1 -> 2"]
+
+
 def test_changes_that_no_test_notices_are_reported(tree, capsys):
     n_tried, survivors = mutate.run(tree, ["core"], seed=0, minutes=5, workers=2)
     assert n_tried == 4

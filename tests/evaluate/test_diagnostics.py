@@ -290,3 +290,6 @@ class TestLimits:
         z = correlated()
         both = np.hstack([z, np.full((200, 2), 3.0)])
         assert diagnose(both)["off_diagonal_correlation"] == pytest.approx(diagnose(z)["off_diagonal_correlation"])
+
+    def test_the_first_direction_has_its_share_however_small_all_are(self):
+        assert diagnose(SQUARE * [0.3, 0.1])["top_variance_share"] == pytest.approx(0.9)

@@ -353,3 +353,9 @@ def test_features_are_averaged_over_three_hops_at_most_and_no_more_than_helps():
     found = compare(noisy, kept, parts)["cosine of A^k X"]
     assert found["k"] == 0  # all the same: the first
     assert found["auc"] == 0.5
+
+
+def test_the_seed_is_zero_where_none_is_given(graph):
+    assert (hold_out(graph)[1]["test"][0] == hold_out(graph, 0)[1]["test"][0]).all()
+    found = [link_scores(Spy(), graph, **given) for given in ({}, {"seed": 0}, {"seed": 1})]
+    assert found[0] == found[1] != found[2]

@@ -184,7 +184,7 @@ def test_how_many_splits_voters_and_clusterings(monkeypatch):
     for n, cells in ((2, 2 * 430 * 2 * 3), (1, 2 * 430 * 2 * 3 - 1), (1, 1)):
         monkeypatch.setattr(summary, "CLUSTER_CELLS", cells)
         assert summarize(z, y, n_seeds=1)["clustering"] == cluster_score(z, y, seeds=range(n)).as_dict()
-    for cells, n in ((43 * 2 * 344, 344), (43 * 2 * 7 - 1, 6)):  # of 344 test nodes
+    for cells, n in ((43 * 2 * 344, 344), (43 * 2 * 102 - 1, 101)):  # of 344 test nodes
         monkeypatch.setattr(summary, "PAIR_CELLS", cells)
         test = np.sort(np.random.default_rng(0).choice(split.test, n, replace=False))
         few = SimpleNamespace(train=split.train, val=split.val, test=test)

@@ -243,6 +243,7 @@ def test_a_fingerprint_is_of_edges_and_weights_whatever_their_types() -> None:
     weighted = dataclasses.replace(graph, weights=np.full(6, 2, np.float32))
     wide = dataclasses.replace(graph, indices=graph.indices.astype(np.int64), indptr=graph.indptr.astype(np.int32))
     assert edge_fingerprint(wide) == edge_fingerprint(graph) != edge_fingerprint(weighted)
+    assert edge_fingerprint(dataclasses.replace(weighted, weights=weighted.weights + 1)) != edge_fingerprint(weighted)
     heavy = dataclasses.replace(weighted, weights=weighted.weights.astype(np.float64))
     assert edge_fingerprint(heavy) == edge_fingerprint(weighted)
     assert edge_fingerprint(as_graph(EDGES, n_nodes=5)) != edge_fingerprint(graph)

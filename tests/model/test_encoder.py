@@ -80,3 +80,11 @@ def test_gradients_flow_through_sparse_products(graph):
                 weight[index] -= sign * 1e-5
     encoder(x, a).square().sum().backward()
     torch.testing.assert_close(weight.grad, numeric, rtol=1e-5, atol=1e-7)
+
+
+def test_the_seed_of_the_weights_is_zero_where_none_is_given():
+    for propagate, make in ((True, gcn), (False, mlp)):
+        plain = Encoder((6, 5), propagate=propagate, batch_norm=False).weights[0]
+        assert torch.equal(plain, make((6, 5), seed=0).weights[0])
+        assert torch.equal(plain, make((6, 5)).weights[0])
+        assert torch.equal(plain, make((6, 5), seed=2**63).weights[0])  # as many as a generator takes

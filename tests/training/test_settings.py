@@ -106,3 +106,12 @@ def test_a_loss_that_is_no_number_is_an_arithmetic_error(graph):
         losses(graph, learning_rate=1e38, n_steps=20)
     assert type(caught.value) is NonFiniteLossError
     assert not isinstance(caught.value, ValueError)
+
+
+def test_a_run_is_the_papers_where_nothing_else_is_said():
+    plain = Settings(3, 1e-3, 0.0, Objective(1e-3), (0.1, 0.2), (0.3, 0.4))
+    said = {
+        "drop_both_directions": False, "neighbour_view": False, "loss_nodes": 0, "batch_nodes": 0, "max_neighbors": 0,
+        "seed": 0, "augmentations": (), "stop_when_flat": False,
+    }  # fmt: skip
+    assert plain == dataclasses.replace(plain, **said)

@@ -250,3 +250,4 @@ def test_a_card_counts_densities_and_bytes():
     assert card.feature_density == 0.2
     assert card.memory_bytes == 4 * 7 + 8 * 8 + 24 * 10
     assert card.n_unlabelled == 0
+    assert hash(card) == hash(dataclasses.replace(card, probe={}))

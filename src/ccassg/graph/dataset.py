@@ -269,6 +269,5 @@ def _swap_in_missing_classes(order: Indices, y: Indices, n_train: int) -> None:
             return
         leaves, enters = spare[-1], n_train + np.flatnonzero(classes[n_train:] == missing)[0]
         counts[classes[leaves]] -= 1
-        counts[missing] += 1
         order[[leaves, enters]] = order[[enters, leaves]]
         classes[[leaves, enters]] = classes[[enters, leaves]]

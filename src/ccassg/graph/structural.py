@@ -185,4 +185,4 @@ def _standardised(columns: Array) -> Array:
     spread = centred.std(axis=0)
     # Rounding leaves a constant column a tiny spread, which must not be blown up to 1.
     constant = spread <= 1e-12 * np.abs(columns).max(axis=0)
-    return np.where(constant, 0, centred / np.where(constant, 1, spread))
+    return np.divide(centred, spread, out=np.zeros_like(centred), where=~constant)

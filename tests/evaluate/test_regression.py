@@ -12,10 +12,11 @@ from ccassg.graph.dataset import random_split
 
 @pytest.mark.parametrize("shape", [(200, 7), (200, 40)], ids=["tall", "wide"])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_it_is_the_ridge_regression_of_scikit_learn(shape, make):
+@pytest.mark.parametrize("scale", [1, 1e-3])
+def test_it_is_the_ridge_regression_of_scikit_learn(shape, make, scale):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=shape) + 3
-    t = x[:, 0] - x[:, 1] + rng.normal(size=200) + 50
+    x = scale * (rng.normal(size=shape) + 3)
+    t = (x[:, 0] - x[:, 1]) / scale + rng.normal(size=200) + 50
     split = random_split(np.zeros(200), 0)
     gram = np.linalg.eigvalsh((x[split.train] - x[split.train].mean(0)).T @ (x[split.train] - x[split.train].mean(0)))[
         -1

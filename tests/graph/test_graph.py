@@ -130,3 +130,10 @@ def test_parts_that_fit():
         assert graph.n_features == x.shape[1]
         assert graph.n_isolated == 0
     assert Graph(indptr, indices).n_isolated == 2
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 2**24])
+def test_degrees_are_counted_some_edges_at_a_time(monkeypatch, at_once):
+    monkeypatch.setattr("ccassg.graph.graph.EDGES_AT_ONCE", at_once)
+    graph = as_graph(np.array([[0, 0, 1, 2, 3], [1, 2, 0, 0, 0]]), n_nodes=5, directed=True)
+    assert graph.degrees().tolist() == [5, 2, 2, 1, 0]

@@ -61,7 +61,7 @@ def _one(rows: Any, target: Array, split: Split, notes: list[str]) -> tuple[floa
 
     on_validation = scores(split.val, weights)
     best = int(on_validation.argmax())
-    return float(scores(split.test, weights[:, best : best + 1])[0]), float(on_validation[best])
+    return float(scores(split.test, weights[:, [best]])[0]), float(on_validation[best])
 
 
 def _solutions(x: Array, t: Array) -> Array:

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 from ccassg.graph.checks import Array, Features, check_features, check_nodes, mapped, shown
 
+EDGES_AT_ONCE = 2**24
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -115,8 +117,8 @@ class Graph:
     def degrees(self) -> Array:
         """Return how many edges touch each node; a directed edge counts at both of its ends."""
         degrees = np.diff(self.indptr)
-        for start in range(0, self.n_edges if self.directed else 0, 1 << 24):  # never all of a store at once
-            degrees += np.bincount(self.indices[start : start + (1 << 24)], minlength=self.n_nodes)
+        for start in range(0, self.n_edges if self.directed else 0, EDGES_AT_ONCE):  # never all of a store at once
+            degrees += np.bincount(self.indices[start : start + EDGES_AT_ONCE], minlength=self.n_nodes)
         return degrees
 
     def counts(self) -> dict[str, int]:

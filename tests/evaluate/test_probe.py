@@ -10,6 +10,7 @@ from sklearn.metrics import confusion_matrix, f1_score
 
 from ccassg import Dataset, as_graph
 from ccassg.datasets import CARDS, load_dataset, stochastic_block_graph
+from ccassg.evaluate import logistic, probe
 from ccassg.evaluate.probe import linear_probe
 from probe_problems import make_split, problem, random_split
 
@@ -229,7 +230,7 @@ def test_what_is_done_where_nothing_is_said():
     assert linear_probe(z, y, split, solver="logistic").as_dict() == exact.as_dict()
 
 
-def test_the_limits_of_the_arguments():
+def test_the_limits_of_the_arguments(monkeypatch):
     z, y = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) % 2
     split = make_split(**GOOD)
     for arguments, sentence in [
@@ -243,13 +244,13 @@ def test_the_limits_of_the_arguments():
         with pytest.raises(ValueError, match=sentence):
             linear_probe(z, y, **{"splits": split} | arguments)
     assert linear_probe(z, y, split, epochs=1).epochs == [1]
-    for highest in (9_999, 10_000):
-        gaps = np.where(np.arange(12) == 11, highest, y)
-        if highest == 9_999:
-            assert linear_probe(z, gaps, split, solver="logistic").confusion.shape == (10_000, 10_000)
-        else:
-            with pytest.raises(ValueError, match="y has the class 10,000 on 12 nodes"):
-                linear_probe(z, gaps, split)
+    with pytest.raises(ValueError, match="y has the class 10,000 on 12 nodes"):
+        linear_probe(z, np.where(np.arange(12) == 11, 10_000, y), split)
+    monkeypatch.setattr(probe, "MAX_NUMBERED", 30)
+    gaps = np.where(np.arange(12) == 11, 29, y)
+    assert linear_probe(z, gaps, split, solver="logistic").confusion.shape == (30, 30)
+    with pytest.raises(ValueError, match="y has the class 30 on 12 nodes"):
+        linear_probe(z, np.where(gaps == 29, 30, gaps), split)
     assert len(linear_probe(z, np.where(np.arange(12) < 10, y, -1), solver="logistic").accuracies) == 1
     with pytest.raises(ValueError, match="at least 10 labelled nodes, got 9"):
         linear_probe(z, np.where(np.arange(12) < 9, y, -1))
@@ -267,3 +268,15 @@ def test_several_embeddings_seeds_and_splits_are_paired():
     np.testing.assert_array_equal(
         one_seed.predictions[1], linear_probe(z[1], y, splits[1], seeds=7, epochs=20).predictions[0]
     )
+
+
+def test_weights_are_known_to_a_thousandth_where_nothing_is_said(monkeypatch):
+    z, y, rng = problem()
+    asked, fit = [], logistic.fit
+    monkeypatch.setattr(
+        logistic, "fit", lambda *given, tolerance: asked.append(tolerance) or fit(*given, tolerance=tolerance)
+    )
+    split = random_split(rng, 120, 20, 30, 60)
+    linear_probe(z, y, split, solver="logistic")
+    linear_probe(z, y, split, solver="logistic", tolerance=0.1)
+    assert asked == [1e-3, 0.1]

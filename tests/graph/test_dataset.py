@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ccassg.datasets import CARDS, load_dataset
-from ccassg.graph import Dataset, as_graph
+from ccassg.graph import Dataset, Graph, as_graph
 
 
 @pytest.fixture(scope="module")
@@ -229,6 +229,7 @@ def test_classes_and_names_of_labels():
     graph = toy([0, 0, 0]).graph
     assert Dataset(graph).n_classes == 0
     assert Dataset(graph, np.array([-1, -1, -1])).n_classes == 0
+    assert Dataset(Graph(np.array([0]), np.zeros(0, int)), np.zeros(0, int)).n_classes == 0
     assert Dataset(graph, np.array([-1, 2, 0])).n_classes == 3
     assert Dataset(graph, np.array([-1, 2, 0])).labels == [None, "2", "0"]
     assert Dataset(graph, np.array([-1, 1, 0]), ("a", "b", "c")).n_classes == 3

@@ -106,4 +106,5 @@ def test_what_counts_as_constant():
     expected = [0, 1.1e-4**-0.5, 100, 0, 1.1e-30**-0.5]
     assert inverse_std(variance, mean).tolist() == pytest.approx(expected)
     assert inverse_std(torch.zeros(1), torch.zeros(1)).tolist() == [0]
+    assert inverse_std(torch.tensor([1e-30]), torch.zeros(1)).tolist() == [0]  # the limit itself
     assert Objective(0.1) == Objective(0.1, 1.0)

@@ -40,7 +40,7 @@ PIECES = r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS)\w*"
 LIMITS = r"\w*(CELLS|PRODUCTS|WEDGES|SECONDS|TIMEOUT|SPILL)\w*"
 NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|__(repr|str)__")
 # How many go into a piece.
-SHARE = re.compile(rf"{PIECES} // .*")
+SHARE = re.compile(rf"{PIECES} // .*", re.IGNORECASE)
 # Of two, either holds the numbers of all graphs that a test can have.
 WIDTH = re.compile(r"(np|torch)\.int(32|64)")
 # Arguments for a check of the code itself, for the kind of machine, for memory that is used again or measured before, for the end

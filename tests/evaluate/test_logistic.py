@@ -305,3 +305,12 @@ def test_a_search_ends_where_rounding_is_met():
     assert solved.all()
     assert objective.n_gradients < 100
     assert np.linalg.norm(gradient(found[0].numpy(), x[0].numpy(), y[0].numpy(), 1.0)) < 1e-12
+
+
+def test_weights_are_known_to_a_thousandth_where_nothing_is_said():
+    x, y = (torch.from_numpy(part)[None] for part in problem(60, 8, 4))
+    plain, said, rough = (
+        logistic.fit(x, y, 4, C_GRID, **given)[0] for given in ({}, {"tolerance": 1e-3}, {"tolerance": 0.1})
+    )
+    assert torch.equal(plain, said)
+    assert not torch.equal(plain, rough)

@@ -94,13 +94,13 @@ def check_scaling(value: Any, n_features: int | None = None) -> Scaling | None:
             if type(number) not in (int, float) or not abs(number) <= sys.float_info.max:
                 raise ValueError(f"scaling must hold finite numbers, got {str(number)[:40]!r} among its {what}")
     scaling = Scaling(*(tuple(map(float, numbers)) for numbers in lists))
-    if min(scaling.deviations, default=0) < 0:
+    if any(deviation < 0 for deviation in scaling.deviations):
         raise ValueError(f"scaling must hold no negative deviation, got {min(scaling.deviations):g}")
     return scaling
 
 
-def _pieces(matrix: Array, n_entries: int) -> Iterator[Array]:
+def _pieces(matrix: Array, piece: int) -> Iterator[Array]:
     """Yield views of some rows at a time: what is computed of them in float64 stays small."""
-    step = max(1, n_entries // max(1, matrix.shape[1]))
+    step = max(1, piece // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), step):
         yield matrix[start : start + step]

@@ -72,3 +72,11 @@ def test_as_many_rows_as_are_solved_exactly_are_all_seen(monkeypatch):
     assert runs["std"] == pytest.approx(abs(runs["r2s"][0] - runs["r2s"][1]) / 2**0.5)
     with pytest.raises(ValueError, match="target must be 300 numbers, one per row of z"):
         ridge_probe(x, t[:, None], [split])
+
+
+def test_one_and_the_same_target_is_predicted_or_not():
+    rows = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    target = np.where(np.arange(40) < 30, np.arange(40.0), 5.0)
+    split = Split(train=np.arange(20), val=np.arange(20, 30), test=np.arange(30, 40))
+    assert ridge_probe(rows, target, [split])["r2"] == 0  # all test nodes have the target 5, and none is met
+    assert ridge_probe(rows, np.full(40, 5.0), [split])["r2"] == 1

@@ -57,7 +57,9 @@ def _one(rows: Any, target: Array, split: Split, notes: list[str]) -> tuple[floa
         true = target[nodes]
         error = true[:, None] - np.concatenate([rows[nodes[block]] @ w for block in row_blocks(len(nodes))])
         error += mean @ w - middle
-        return 1 - (error**2).sum(0) / max(float(((true - true.mean()) ** 2).sum()), np.finfo(float).tiny)
+        squares, spread = (error**2).sum(0), float(((true - true.mean()) ** 2).sum())
+        # One and the same target is predicted or not, as scikit-learn's r2_score has it.
+        return 1 - squares / spread if spread else np.where(squares > 0, 0.0, 1.0)
 
     on_validation = scores(split.val, weights)
     best = int(on_validation.argmax())

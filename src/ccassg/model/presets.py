@@ -12,6 +12,7 @@ _COMMON: dict[str, Any] = {
     "embedding_dim": 512,
     "learning_rate": 1e-3,
     "weight_decay": 0.0,
+    "loss_nodes": None,
 }
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -29,7 +29,8 @@ from ccassg.model.encoder import Encoder
 from ccassg.training import distributed
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 
-BLOCK = 65_536
+# So few rows that what is made of a block is memory that the allocator hands out again, not fresh pages.
+BLOCK = 16_384
 SPILL_FROM = 2**28
 
 
@@ -111,13 +112,17 @@ class _Work:
         # What others read lies in a file.
         self.spill_from = spill_from if ranks is None else -1
 
-    def blocks(self, *held: Any) -> Iterator[tuple[int, int]]:
-        """Go through the own nodes, and keep the pages of mapped files out of this process; at the end, wait for the others."""
+    def blocks(self, *held: Any, gathered: Any = None) -> Iterator[tuple[int, int]]:
+        """Go through the own nodes, and keep the pages of mapped files out of this process; at the end, wait for the others.
+
+        Those of what is ``gathered`` from all over go last: the next block takes most of them again.
+        """
         n = self.graph.n_nodes
         for start in range(self.rank * self.block, n, self.size * self.block):
             yield start, min(start + self.block, n)
             for array in (*held, self.graph.indices):
                 release(array)
+        release(gathered)
         if self.ranks is not None:
             self.ranks.wait()
 
@@ -169,7 +174,8 @@ def _embed_layers(encoder: Encoder, work: _Work, out: Array) -> None:
     def fill(target: Array, rows_of: Callable[[int, int], Tensor]) -> None:
         """Make ``target`` from ``h`` block by block; it is the next ``h``."""
         nonlocal h, held
-        for start, stop in work.blocks(held, target):
+        in_order = aggregation is None or rows_of is times_weight
+        for start, stop in work.blocks(*[held] * in_order, target, gathered=held):
             target[start:stop] = rows_of(start, stop).cpu()
         h, held = torch.from_numpy(target), target
 
@@ -210,7 +216,7 @@ def _embed_parts(encoder: Canonical, work: _Work, out: Array) -> None:
     aggregation, spare, column = _Aggregation(graph), scratch(moving_width), width + moving_width
     for hop in range(1, encoder.n_hops + 1):
         before = torch.from_numpy(moving)
-        for start, stop in work.blocks(moving, spare, out):
+        for start, stop in work.blocks(spare, out, gathered=moving):
             rows = aggregation(before, start, stop)
             spare[start:stop] = rows
             if hop in encoder.hops:

@@ -10,6 +10,7 @@ each other after every layer.
 import contextlib
 import itertools
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,6 +39,12 @@ SPILL_FROM = 2**28
 def embed(encoder: Encoder | Canonical, graph: Graph) -> Tensor:
     """Return the embeddings (n, d) of the graph as it is: no dropping, no masking, batch norm in evaluation mode."""
     device = next(itertools.chain(encoder.parameters(), encoder.buffers())).device
+    if isinstance(encoder, Canonical) and device.type == "cpu":
+        # In blocks as well: wide matrices of all nodes, anew at every hop, are fresh pages, which cost more than the arithmetic.
+        rows = np.empty((graph.n_nodes, encoder.dims[-1]), np.float32)
+        with contextlib.ExitStack() as files:
+            _embed_parts(encoder, _Work(graph, BLOCK, Path(), sys.maxsize, files, None), rows)
+        return require_finite_rows(torch.from_numpy(rows))
     a = augment.normalized(graph, device=device) if encoder.n_hops else None
     z: Tensor = encoder.eval()(feature_tensor(graph, device), a)
     require_finite_rows(z)

@@ -72,8 +72,9 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         Of Adam.
     drop_both_directions : bool
         Drop the two directions of an undirected edge together. The released code of the paper does not.
-    loss_nodes : int or None
-        Compute the loss on this many random nodes each step: an approximation, faster. None uses all.
+    loss_nodes : int, "auto" or None
+        Compute the loss on this many random nodes each step: an approximation, faster. None uses all; so does "auto" on up to
+        50,000 nodes, in batches and on several processes.
     batch_nodes : int or None
         Train on batches of so many random nodes and the neighbours they receive from, each step on the next one: for graphs
         whose activations do not fit into memory. None takes the whole graph at every step.
@@ -144,7 +145,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     drop_both_directions: bool = False
-    loss_nodes: int | None = None
+    loss_nodes: int | Auto | None = "auto"
     batch_nodes: int | None = None
     max_neighbors: int | None = None
     augmentations: tuple[Augmentation, ...] = ()

@@ -10,10 +10,12 @@ scores.json                                 what `ccassg evaluate` and `ccassg r
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ccassg import model_file
 from ccassg.graph import Array, Dataset
@@ -26,6 +28,7 @@ from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
 from ccassg.io.open_graph import open_graph
 from ccassg.io.store import location as store_of
 from ccassg.io.tables import ParquetTable
+from ccassg.training import distributed
 
 RUN = folders.RUN
 FILES = ("model.safetensors", "config.json", "README.md", EMBEDDING, NODES, RUN)
@@ -157,10 +160,18 @@ def embedding(model: Any, data: Dataset, folder: Path) -> Iterator[Array]:
     """Give a model's embedding of a graph, for as long as the block lasts.
 
     That of a store is computed in blocks and lies in a temporary file in ``folder``, so that neither activations nor
-    embedding need fit into memory; systems that know no blocks embed at once.
+    embedding need fit into memory; systems that know no blocks embed at once. In a `distributed.session` all processes of one
+    machine compute the blocks together, and all must call this; otherwise the first process embeds alone, and the others get no row.
     """
-    if store_of(data.graph) is None or not model.embeds_in_blocks:
+    ranks = distributed.active_here() if model.embeds_in_blocks else None
+    if ranks is None and not distributed.speaks():
+        yield np.empty((0, 0), np.float32)
+    elif not model.embeds_in_blocks or (ranks is None and store_of(data.graph) is None):
         yield model.transform(data)
-        return
-    with tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder) as name:
-        yield model.transform(data, out=Path(name) / "embedding.npy")
+    else:
+        with ExitStack() as files:
+            name: Any = None
+            if distributed.speaks():
+                name = files.enter_context(tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder))
+            name = name if ranks is None else ranks.broadcast(name)
+            yield model.transform(data, out=Path(name) / "embedding.npy")

@@ -28,7 +28,7 @@ def test_growth_is_a_slope_of_logarithms(monkeypatch):
         """Steps in proportion to the nodes, memory to their square root."""
 
         def __init__(self, module):
-            self.nodes = None
+            self.nodes, self.orders = None, orders
 
         def __enter__(self):
             return self
@@ -38,12 +38,16 @@ def test_growth_is_a_slope_of_logarithms(monkeypatch):
 
         def ask(self, order):
             self.nodes = order.get("nodes", self.nodes)
+            self.orders.append(order)
             return {"seconds": [9.0, self.nodes * 1e-6], "peak_memory": self.nodes**0.5}
 
-    lines = []
+    lines, orders = [], []
     monkeypatch.setattr(compare, "Worker", Contestant)
     made = compare.growth((100, 1000, 10_000), threads=1, device="cpu", say=lines.append)
     assert made["time_exponent"] == pytest.approx(1)
     assert made["memory_exponent"] == pytest.approx(0.5)
     assert [row["nodes"] for row in made["rows"]] == [100, 1000, 10_000]
     assert len(lines) == 3
+    orders.clear()
+    compare.growth((100, 1000), threads=1, device="cpu", say=lines.append, kind="default")
+    assert [order.get("steps", order.get("kind")) for order in orders] == ["default", 1] * 2  # nothing is warm

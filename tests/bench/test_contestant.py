@@ -77,6 +77,12 @@ def test_the_textbook_is_algorithm_1():
     assert losses[2] < losses[0]
 
 
+def test_the_default_fits_and_embeds():
+    z = contestant(SMALL | {"kind": "default"})()
+    graph, _ = load_job(SMALL)
+    assert (z == CCASSG(random_state=0).fit_transform(graph)).all()
+
+
 def test_orders_are_answered_one_by_one():
     threads = torch.get_num_threads() + 1
     orders = [SMALL | {"kind": "exact", "threads": threads}, {"steps": 2}, {"steps": 0}, {"steps": 1}]

@@ -52,8 +52,18 @@ def test_blocks_hold_the_figures(figures, document):
     assert cells == ["Cora", "300", "100", "3.0", "50.0", "6.0", "0.50", "0.50", "0.50"]
     assert "as long as 1.5 runs of the textbook's loop" in text
     assert "exponent 1.00, memory with 0.50" in text
+    assert "With nothing named" not in text
     assert "Commit 0123456+; torch 2.13.0; 2 CPUs (a processor), 2 threads." in text
     assert (document.parent / "figures" / "speed.svg").stat().st_size > 5000
+
+
+def test_the_default_has_a_series_of_its_own(figures, document):
+    rows = [{"nodes": n, "step_seconds": n * 1e-4, "peak_memory": 2e9} for n in (10_000, 100_000)]
+    figures["growth_default"] = {"rows": rows, "time_exponent": 1.0, "memory_exponent": 0.25}
+    write_page(figures, document)
+    text = document.read_text().partition("With nothing named")[2]
+    assert [cell.strip() for cell in text.splitlines()[4].strip("|").split("|")] == ["10,000", "1.0", "2.00"]
+    assert "exponent 1.00, memory with 0.25" in text
 
 
 def test_a_busy_machine_and_whole_fits_have_tables(figures, document):

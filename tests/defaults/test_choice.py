@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ccassg import CCASSG, as_graph
-from ccassg.defaults.choice import OF_TRAINING, choose, fillable_width
+from ccassg.defaults.choice import EXACT_UP_TO, LOSS_NODES, OF_TRAINING, choose, fillable_width
 
 
 def graph(n, f, edges=((0,), (1,))):
@@ -70,6 +70,23 @@ def test_without_edges_two_parts_or_an_mlp():
     assert choose_for({}, empty)[0]["embedding_dim"] == 2 * 7
     chosen, _ = choose_for({"n_steps": 3}, empty)
     assert (chosen["encoder"], chosen["edge_drop_rate"]) == ("mlp", 0.0)
+
+
+def test_the_loss_of_a_large_graph_is_on_some_of_its_nodes(monkeypatch):
+    def loss_nodes(n, **given):
+        chosen, reasons = choose_for({"encoder": "gcn"} | given, graph(n, 3))
+        return chosen["loss_nodes"], [reason for reason in reasons if reason.startswith("loss_nodes")]
+
+    assert loss_nodes(EXACT_UP_TO)[0] is None
+    chosen, (reason,) = loss_nodes(EXACT_UP_TO + 1)
+    assert chosen == LOSS_NODES == 4096
+    assert "loss_nodes=None takes all" in reason
+    assert loss_nodes(EXACT_UP_TO + 1, loss_nodes=None) == (None, [])
+    assert loss_nodes(EXACT_UP_TO + 1, loss_nodes=99) == (99, [])
+    assert loss_nodes(EXACT_UP_TO + 1, batch_nodes=512)[0] is None
+    assert choose_for({"second_view": "neighbour"}, graph(EXACT_UP_TO + 1, 3))[0]["loss_nodes"] == LOSS_NODES
+    monkeypatch.setenv("WORLD_SIZE", "2")  # as in a process that torchrun started with another
+    assert loss_nodes(EXACT_UP_TO + 1)[0] is None
 
 
 def test_what_canonical_directions_cannot_heed_is_said():

@@ -38,6 +38,7 @@ def test_a_preset_is_its_row_of_the_table(name):
         "weight_decay": weight_decay,
         "feature_mask_rate": p_f,
         "edge_drop_rate": p_e or 0.0,
+        "loss_nodes": None,  # all of them, on a graph of any size
     }
     assert len(units) == n_layers
 
@@ -50,10 +51,10 @@ def test_presets_are_arguments_of_the_estimator(presets):
 
 
 def test_the_fast_variant_takes_the_loss_on_some_nodes_and_never_more_steps():
-    expected = dict.fromkeys(TABLE, 1024) | {"cs": 4096, "physics": 4096}
+    expected = dict.fromkeys(TABLE, 1024) | {"cs": 4096, "physics": 4096, "pubmed": 1536}
     assert {name: settings["loss_nodes"] for name, settings in FAST.items()} == expected
-    fewer = {"cora": (25, 2e-3), "computers": (20, 2.5e-3)}
-    assert {name: (s["n_steps"], s["learning_rate"]) for name, s in FAST.items() if "n_steps" in s} == fewer
+    fewer = {"cora": (25, 2e-3), "pubmed": (75, None), "computers": (20, 2.5e-3)}
+    assert {name: (s["n_steps"], s.get("learning_rate")) for name, s in FAST.items() if "n_steps" in s} == fewer
     for name, settings in FAST.items():
         assert settings.keys() <= {"loss_nodes", "n_steps", "learning_rate"}
         assert settings.get("n_steps", 0) <= PRESETS[name]["n_steps"]

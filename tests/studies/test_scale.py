@@ -1,13 +1,14 @@
 """The large synthetic graph, end to end."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from ccassg.io.store import open_store
 from studies import scale as module
-from studies.scale import Scale, main, run_scale, write_synthetic
+from studies.scale import DEFAULT, Scale, draw, main, run_scale, write_synthetic
 
 SMALL = Scale(
     n_nodes=600, n_edges=6000, n_features=12, n_classes=3, n_nuisance=2, trace=2.0, n_steps=3, batch_nodes=100,
@@ -41,9 +42,22 @@ def test_every_stage_is_recorded(tmp_path):
     assert set(result["accuracy"]) == {"raw features", "trained", "untrained"}
     assert all(0.2 < value <= 1 for value in result["accuracy"].values())
     assert len(result["loss"]) == 3
+    assert (DEFAULT.n_nodes, DEFAULT.n_edges, DEFAULT.default) == (10_000_000, 100_000_000, True)
     assert result["store_bytes"]["features.npy"] > 600 * 12 * 4
     assert len(lines) == len(result["stages"]) + 1
     assert list(tmp_path.iterdir()) == []  # nothing is left behind
+
+
+def test_with_nothing_named_the_stages_are_the_defaults(tmp_path):
+    lines = []
+    result = run_scale(replace(SMALL, default=True), folder=tmp_path, say=lines.append)
+    assert set(result["stages"]) == {"convert", "open", "verify", "fit", "embed", "probe"}
+    assert set(result["accuracy"]) == {"raw features", "default"}
+    assert result["embedding_dim"] == 12 + 4 * (12 + 12)
+    provenance = {"commit": None, "versions": {"torch": "2"}, "machine": {"cpus": 2, "processor": "p", "threads": 1}}
+    text = draw(result | {"provenance": provenance})
+    assert "12 features; nothing named, 108 dimensions. Accuracy" in text
+    assert "| fit " in text
 
 
 def test_the_command_keeps_and_draws_its_figures(tmp_path, capsys):

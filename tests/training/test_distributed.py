@@ -19,14 +19,17 @@ import scipy.sparse as sp
 import torch
 import torch.distributed as dist
 
-from ccassg import as_graph
+from ccassg import CCASSG, as_graph
+from ccassg.defaults import canonical
 from ccassg.graph.partition import partition
+from ccassg.io.embeddings import read_embeddings
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model.augment import edge_structure
 from ccassg.model.encoder import gcn, mlp
 from ccassg.model.loss import Objective
 from ccassg.training import distributed
+from ccassg.training.embedding import embed, embed_blocks
 from ccassg.training.loop import train
 from ccassg.training.settings import Settings
 from ccassg.training.shards import make_shard
@@ -334,7 +337,22 @@ def work(rank, size, port, folder):
         for changes in ({"loss_nodes": 10}, {"augmentations": (lambda g, *_: g,)}):
             with pytest.raises(ValueError, match="single process only"):
                 train(ENCODERS["two layers"](), graph_of(""), settings(**changes))
+        os.environ["LOCAL_WORLD_SIZE"] = str(size)
+        for name, (encoder, graph) in embedded(folder).items():
+            z = embed_blocks(encoder, graph, folder / f"{name}.npy", block=20)
+            np.save(folder / f"{name} {rank}.npy", z)
     (folder / f"rank{rank}.json").write_text(json.dumps(results))
+
+
+def embedded(folder):
+    """What is embedded: an encoder and a graph, by name."""
+    graph = graph_of("")
+    return {
+        "gcn": (ENCODERS["three layers"](), graph_of("weighted directed")),
+        "mlp": (ENCODERS["mlp"](), graph),
+        "canonical": (canonical.fit(graph, (5, 6, 4))[0], graph),
+        "stored": (ENCODERS["two layers"](), open_store(folder / "store").graph),
+    }
 
 
 def die(rank, size, port, folder):
@@ -393,6 +411,17 @@ def test_ranks_may_read_a_partitioned_store(together):
     (first, _), folder = together
     alone = trace_of("two layers", open_store(folder / "store").graph)
     np.testing.assert_allclose(first["store"]["loss"], alone["loss"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gcn", "mlp", "canonical", "stored"])
+def test_two_processes_embed_into_one_file(together, name):
+    _, folder = together
+    encoder, graph = embedded(folder)[name]
+    z = np.load(folder / f"{name}.npy")
+    np.testing.assert_allclose(z, embed(encoder, graph).numpy(), rtol=1e-4, atol=1e-5)
+    for rank in (0, 1):
+        assert np.array_equal(np.load(folder / f"{name} {rank}.npy"), z)
+    assert not [*folder.glob(".ccassg*"), *folder.glob("tmp*")]
 
 
 def test_checkpoints_continue_on_another_number_of_processes(together):
@@ -468,6 +497,27 @@ def test_torchrun_restarts_from_the_checkpoint(tmp_path):
     losses = [float(x) for x in (tmp_path / "loss.txt").read_text().split()]
     alone = train(ENCODERS["two layers"](), graph_of(""), settings(n_steps=8))["loss"]
     np.testing.assert_allclose(losses, alone, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoder", ["gcn", "canonical"])
+def test_a_store_is_fitted_and_embedded_by_two_processes(encoder, tmp_path):
+    write_store(tmp_path / "store", graph_of(""))
+    together = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m", "ccassg"]
+    for command in (
+        ["fit", "store", "-o", "m", "-s", f"encoder={encoder}", *(["-s", "n_steps=3"] if encoder == "gcn" else [])],
+        ["embed", "m", "store", "-o", "z.npy"],
+    ):
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        done = subprocess.run(
+            together + command, capture_output=True, text=True, timeout=200, env=environment, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert (done.stdout + done.stderr).count("wrote ") == 1  # the first process speaks for both
+    expected = CCASSG.load(tmp_path / "m").transform(graph_of(""))
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(read_embeddings(tmp_path / "m" / "embedding.parquet")[0], expected, rtol=1e-4, atol=1e-5)
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith((".ccassg", "tmp"))]
 
 
 # Kills a rank of four once training has a checkpoint; the rank is the first argument, the signal the second.

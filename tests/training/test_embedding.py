@@ -11,10 +11,11 @@ from ccassg import CCASSG, as_graph
 from ccassg.defaults import canonical
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
+from ccassg.model import augment
 from ccassg.model.encoder import gcn, mlp
 from ccassg.training import embedding
 from ccassg.training.embedding import embed, embed_blocks, require_finite_rows
-from ccassg.training.rows import neighbours
+from ccassg.training.rows import feature_tensor, neighbours
 
 N, F = 90, 12
 PATTERN = sp.random(N, N, density=0.06, random_state=0)
@@ -47,15 +48,20 @@ def test_blocks_equal_the_whole(kind, make, dims, spill_from, tmp_path):
 
 @pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("spill_from", [0, 2**28])
-def test_canonical_parts_in_blocks_equal_the_whole(kind, spill_from, tmp_path):
+def test_canonical_parts_in_blocks_equal_the_whole(kind, spill_from, tmp_path, monkeypatch):
+    monkeypatch.setattr(embedding, "BLOCK", 32)
     encoder, _ = canonical.fit(GRAPHS[kind], (5, 6, 4))
+    expected = encoder(feature_tensor(GRAPHS[kind], "cpu"), augment.normalized(GRAPHS[kind])).numpy()
     write_store(tmp_path / "store", GRAPHS[kind])
     z = embed_blocks(encoder, open_store(tmp_path / "store").graph, tmp_path / "z.npy", block=32, spill_from=spill_from)
-    np.testing.assert_allclose(z, embed(encoder, GRAPHS[kind]).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(embed(encoder, GRAPHS[kind]).numpy(), expected, rtol=1e-4, atol=1e-5)
     edgeless = as_graph(sp.csr_array((N, N)), FEATURES)
     encoder, _ = canonical.fit(edgeless, (5, 5, 0))
+    expected = encoder(feature_tensor(edgeless, "cpu")).numpy()
     z = embed_blocks(encoder, edgeless, tmp_path / "z.npy", block=32, spill_from=spill_from)
-    np.testing.assert_allclose(z, embed(encoder, edgeless).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(embed(encoder, edgeless).numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_changes_to_features_in_a_private_mapping_count(tmp_path):
@@ -128,9 +134,10 @@ def test_one_node_at_a_time(make, tmp_path):
 
 
 def test_room_in_memory_up_to_the_limit_and_on_the_disk_beyond(tmp_path):
+    graph = as_graph(np.zeros((2, 0), np.int64), np.eye(3, dtype=np.float32))
     with contextlib.ExitStack() as files:
-        inside = embedding._scratch(files, tmp_path, 4 * 3 * 5, 3, 5)
-        beyond = embedding._scratch(files, tmp_path, 4 * 3 * 5 - 1, 3, 5)
+        inside = embedding._Work(graph, 2, tmp_path, 4 * 3 * 5, files, None).scratch(5)
+        beyond = embedding._Work(graph, 2, tmp_path, 4 * 3 * 5 - 1, files, None).scratch(5)
         assert not isinstance(inside, np.memmap)
         assert isinstance(beyond, np.memmap)
         for room in (inside, beyond):

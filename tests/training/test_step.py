@@ -13,7 +13,7 @@ from ccassg.model.loss import Objective, cca_ssg_loss
 from ccassg.training.products import SeparateProducts, first_product
 from ccassg.training.rows import neighbours, take_rows
 from ccassg.training.step import ExactStep, StepView
-from ccassg.training.views import TwoWayEdges, needed_rows, pair_layers, partners
+from ccassg.training.views import TwoWayEdges, needed_rows, onto, pair_layers, partners
 
 N, F = 120, 30
 
@@ -31,7 +31,9 @@ def make_views(graph, n_layers, propagate, rate, dtype, nodes=None, weighted=Fal
         a, a_t = edges.drop(0.3, seed=0, step=3, view=v)
         a, a_t = (m.with_values(m.values.to(dtype)) for m in (a, a_t))
         columns = augment.mask_features(F, rate, seed=0, step=3, view=v)
-        layers = [(a, a_t)] * n_layers if nodes is None else needed_rows(a, nodes, n_layers)
+        layers = [(a, a_t)] * n_layers
+        if nodes is not None:
+            layers = [(b, sparse.transpose(b)) for b in onto(torch.arange(N), *needed_rows(a, nodes, n_layers))]
         fast.append(StepView(columns, layers if propagate else [None] * n_layers))
         plain.append((a, columns))
     return tuple(fast), plain

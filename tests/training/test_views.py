@@ -10,7 +10,7 @@ from ccassg.graph import draws, sparse
 from ccassg.model import augment
 from ccassg.model.encoder import gcn, mlp
 from ccassg.training.rows import neighbours
-from ccassg.training.views import TwoWayEdges, Views, needed_rows, pair_layers, partners, step_views
+from ccassg.training.views import TwoWayEdges, Views, needed_rows, onto, pair_layers, partners, step_views
 from short_runs import settings
 
 N = 60
@@ -61,10 +61,32 @@ def test_an_augmentation_may_give_each_view_edges_of_its_own():
 def test_some_rows_of_two_layers_are_those_of_the_whole():
     graph = as_graph(sp.random(N, N, density=0.05, random_state=0), np.ones((N, 1)))
     a, h, nodes = augment.normalized(graph), torch.rand(N, 3), torch.tensor([3, 17, 40])
-    (first, first_t), (second, _) = needed_rows(a, nodes, 2)
     whole = a.to_dense() @ (a.to_dense() @ h)
-    torch.testing.assert_close(second.to_dense() @ (first.to_dense() @ h), whole[nodes])
-    torch.testing.assert_close(first_t.to_dense(), first.to_dense().T)
+    layers, outer = needed_rows(a, nodes, 2)
+    assert len(outer) < N
+    everything = torch.arange(N)
+    for (first, second), taken in ((layers, outer), (onto(everything, layers, outer), everything)):
+        torch.testing.assert_close(second.to_dense() @ (first.to_dense() @ h[taken]), whole[nodes])
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("density", [0.01, 0.3])
+def test_a_loss_on_some_nodes_takes_in_no_more_than_these_need(density, form):
+    x = sp.random(N, 9, density=1.0 if form == "dense" else 0.1, random_state=1, format="csr", dtype=np.float32)
+    graph = as_graph(sp.random(N, N, density=density, random_state=0), x)
+    chosen = settings(loss_nodes=9)
+    features, views, n = Views(graph, gcn((9, 4, 3)), chosen)(5)
+    assert n == 9
+    assert (features.n_rows < N) == (density < 0.1)  # where nearly all are needed, none is left out
+    nodes, structure = draws.sample_nodes(N, 9, seed=chosen.seed, step=5), augment.edge_structure(graph)
+    product = features.x if form == "dense" else features.x.to_dense()
+    for v, view in enumerate(views):
+        a = augment.drop_edges(structure, chosen.edge_drop_rate[v], seed=chosen.seed, step=5, view=v).to_dense()
+        (first, first_t), (second, second_t) = view.layers
+        got = second.to_dense() @ first.to_dense() @ product
+        torch.testing.assert_close(got, (a @ a @ torch.from_numpy(x.toarray()))[nodes])
+        assert torch.equal(first_t.to_dense(), first.to_dense().T)
+        assert torch.equal(second_t.to_dense(), second.to_dense().T)
 
 
 def drawn_on(graph, nodes=None, *, seed=0, step=0):

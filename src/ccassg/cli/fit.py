@@ -68,26 +68,27 @@ def fit(
             say(f"note: the run in {output} will be replaced")
         checkpoint = output / folders.CHECKPOINT
         resumable = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every} if model.resumable else {}
-        with _says_how_to_resume(checkpoint):
-            with distributed.session(device, checkpoint), steps("training") as advance:
-                model.fit(
-                    data,
-                    on_step=lambda step, losses, total: advance(step, total, f"loss {losses['loss']:.2f}"),
-                    **resumable,
-                )
+        with _says_how_to_resume(checkpoint), contextlib.ExitStack() as held:
+            with distributed.session(device, checkpoint):
+                with steps("training") as advance:
+                    model.fit(
+                        data,
+                        on_step=lambda step, losses, total: advance(step, total, f"loss {losses['loss']:.2f}"),
+                        **resumable,
+                    )
+                for reason in getattr(model, "reasons_", ()):
+                    say(f"chose {reason}")
+                if distributed.n_processes() > 1 and getattr(model, "settings_", {}).get("encoder") == "canonical":
+                    say(
+                        "note: every process solved the same problem, as this encoder is not trained; -s encoder=gcn shares the work"
+                    )
+                z = held.enter_context(run.embedding(model, data, output))
             if not distributed.speaks():
                 return
-            for reason in getattr(model, "reasons_", ()):
-                say(f"chose {reason}")
-            if distributed.n_processes() > 1 and getattr(model, "settings_", {}).get("encoder") == "canonical":
-                say(
-                    "note: every process solved the same problem, as this encoder is not trained; -s encoder=gcn shares the work"
-                )
-            with run.embedding(model, data, output) as z:
-                made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
-                run.save_run(output, model, data, z, source=files.graph, provenance=made_by, read_from=files.recorded())
-                with working("looking at the embedding"):
-                    warned = scoring.judge(model, data, z)
+            made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
+            run.save_run(output, model, data, z, source=files.graph, provenance=made_by, read_from=files.recorded())
+            with working("looking at the embedding"):
+                warned = scoring.judge(model, data, z)
         for leftover in output.glob(f"{folders.CHECKPOINT}*"):
             leftover.unlink()
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
@@ -112,22 +113,30 @@ def embed(
 ) -> None:
     """Embed a graph with a trained model: nodes seen in training or not, one row each under its own id.
 
+    Started by torchrun on one machine, its processes embed together.
+
     Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
     """
     from ccassg import run, systems
     from ccassg.io.atomic import require_replaceable
     from ccassg.io.embedding_formats import is_ours
     from ccassg.io.embeddings import format_of, write_embeddings
+    from ccassg.training import distributed
 
+    console.quiet = not distributed.speaks()
     format_of(output)  # before the work, not after it
-    require_replaceable(output, is_ours, inputs=[model, *files.paths])
+    if distributed.speaks():
+        require_replaceable(output, is_ours, inputs=[model, *files.paths])
     encoder = systems.load(model)
-    data = files.open(like=encoder.features_)
+    data = files.open(like=encoder.features_, verify=distributed.is_first_here())
     say_notes(data.notes)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.ExitStack() as held:
         warnings.showwarning = lambda message, *_, **__: say_notes([str(message)])
-        with run.embedding(encoder, data, output.absolute().parent) as z:
-            write_embeddings(output, z, data.ids)
+        with distributed.session():
+            z = held.enter_context(run.embedding(encoder, data, output.absolute().parent))
+        if not distributed.speaks():
+            return
+        write_embeddings(output, z, data.ids)
     say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions")
     write_json(json_file, {"output": str(output), "nodes": len(z), "dimensions": z.shape[1]})
 

@@ -6,11 +6,15 @@ from typing import Any
 from ccassg.defaults import canonical
 from ccassg.graph import Graph
 from ccassg.model.canonical import HOPS
+from ccassg.training import distributed
 
 AUTO = "auto"
 # Raised when the same graph gets other settings, or they another meaning: recorded runs of the defaults name it.
 VERSION = 5
 MAX_DIM = 512
+# On more nodes than so many, the loss is on a random part of them: eight for each of the widest embedding's dimensions. No
+# recorded run of the defaults is on so large a graph.
+EXACT_UP_TO, LOSS_NODES = 50_000, 8 * MAX_DIM
 # What a width given by hand must leave a set of canonical directions.
 MIN_SET_DIM = 8
 # Named, these ask for a trained encoder. Batches do not: canonical directions need none.
@@ -53,6 +57,7 @@ def choose(graph: Graph, parameters: dict[str, Any], named: Collection[str]) -> 
     decide("edge_drop_rate", 0.0 if chosen["encoder"] == "mlp" else 0.4, "middle of the useful range")
     decide("feature_mask_rate", 0.2, "middle of the useful range")
     decide("n_steps", 50, "more steps whiten noise")
+    decide("loss_nodes", *_loss_nodes(graph, chosen))
     return chosen, reasons
 
 
@@ -73,6 +78,20 @@ def _encoder(graph: Graph, chosen: dict[str, Any], named: Collection[str]) -> tu
     if isinstance(width, int) and width < least:
         return trained, f"{width} dimensions are too few for parts side by side, which take {least}; {why}"
     return "canonical", "own features and neighbours side by side, solved without training"
+
+
+def _loss_nodes(graph: Graph, chosen: dict[str, Any]) -> tuple[int | None, str]:
+    """Return how many nodes the loss is on, None for all, and why."""
+    if chosen["batch_nodes"]:
+        return None, "the loss is on all nodes of a batch"
+    if distributed.n_processes() > 1:
+        return None, "several processes share the loss on all nodes"
+    if graph.n_nodes <= EXACT_UP_TO:
+        return None, f"the loss is on all nodes of up to {EXACT_UP_TO:,}"
+    return (
+        LOSS_NODES,
+        f"others at every step, as the graph has over {EXACT_UP_TO:,}; loss_nodes=None takes all: exact, but slow",
+    )
 
 
 def is_auto(value: Any) -> bool:

@@ -22,7 +22,7 @@ from ccassg.training.products import FirstProduct, SeparateProducts, first_produ
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs
-from ccassg.training.views import has_pairs, pair_layers, partners, step_views
+from ccassg.training.views import has_pairs, onto, pair_layers, partners, step_views
 
 # As many as PyTorch gives to one thread: small enough for the cache, and the second thread (`drawn_ahead`) stays one.
 EDGES_AT_ONCE = 2**15
@@ -137,12 +137,8 @@ class BatchViews:
             sums = [self._aggregated(layers[0], outer) for layers, outer in fields]
             features = SeparateProducts([FirstProduct(x, x.T) for x in sums])
             return features, [[None, *map(self._with_transpose, layers[1:])] for layers, _ in fields]
-        # One product serves both views: its rows are all nodes that either of them needs.
         union = torch.cat([outer for _, outer in fields]).unique()
-        for layers, outer in fields:
-            a, place = layers[0], torch.searchsorted(union, outer).to(torch.int32)
-            layers[0] = CSR(a.indptr, place[a.indices], a.values, (a.shape[0], len(union)))
-        return self._product(union), [[*map(self._with_transpose, layers)] for layers, _ in fields]
+        return self._product(union), [[*map(self._with_transpose, onto(union, *field))] for field in fields]
 
     def _field(self, nodes: Tensor, step: int, v: int) -> tuple[list[CSR], Tensor]:
         """Return every layer's aggregation, the last into ``nodes``, and the nodes whose features the first takes."""

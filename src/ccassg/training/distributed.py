@@ -95,6 +95,11 @@ def active() -> Ranks | None:
     return Ranks()
 
 
+def active_here() -> Ranks | None:
+    """Return those of `active` where all of them run on this machine and so see the same memory-mapped files; else None."""
+    return active() if n_processes() == int(os.environ.get("LOCAL_WORLD_SIZE", "1")) else None
+
+
 class Ranks:
     """What this process can do together with the others. ``n_bytes`` counts what it sent to or added up with them."""
 
@@ -118,6 +123,11 @@ class Ranks:
         self.n_bytes += sent.nbytes
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.all_to_all_single(received, sent, receive_counts, send_counts, group=self._group)
+
+    def wait(self) -> None:
+        """Wait until every rank has come here, however long each of them computes."""
+        with _lost_ranks(f"by rank {self.rank} of {self.size}"):
+            dist.barrier()
 
     def broadcast(self, value: Any) -> Any:
         """Return rank 0's value, for everyone; waits for ranks that are still reading."""

@@ -13,6 +13,7 @@ So the encoder learns what a node's features say of its neighbours', and needs n
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -27,6 +28,9 @@ from ccassg.training.products import FirstProduct, SeparateProducts, first_produ
 from ccassg.training.rows import feature_tensor, neighbours
 from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs, StepView
+
+# Taking rows out of the features costs a pass over them: not worth it where nearly all are needed.
+WORTH_CUTTING = 0.75
 
 
 class Views:
@@ -58,17 +62,36 @@ class Views:
             drawn = partners(self.received, whose, seed=settings.seed, step=step)
             needed, layers = pair_layers(whose, drawn, self.n_layers, self.device)
             features = features if nodes is None else features.rows(needed)
+        elif nodes is not None:
+            features, layers = self._cut(features, nodes, step, edges)
         else:
-            features = features if nodes is None or self.propagate else features.rows(nodes)
-            layers = [self._layers(step, v, edges[v], nodes) for v in (0, 1)]
+            layers = [self._layers(step, v, each) for v, each in enumerate(edges)]
         return features, step_views(settings, self.graph.n_features, step, layers, self.device), n
 
-    def _layers(self, step: int, v: int, edges: TwoWayEdges | None, nodes: Tensor | None) -> Layers:
+    def _layers(self, step: int, v: int, edges: TwoWayEdges | None) -> Layers:
         """Return each layer's aggregation in a view, with its transpose."""
         if edges is None:
             return [None] * self.n_layers
-        a, a_t = edges.drop(self.settings.edge_drop_rate[v], seed=self.settings.seed, step=step, view=v)
-        return [(a, a_t)] * self.n_layers if nodes is None else needed_rows(a, nodes, self.n_layers)
+        rate = self.settings.edge_drop_rate[v]
+        return [edges.drop(rate, seed=self.settings.seed, step=step, view=v)] * self.n_layers
+
+    def _cut(
+        self, features: FirstProduct | SeparateProducts, nodes: Tensor, step: int, edges: Sequence[TwoWayEdges | None]
+    ) -> tuple[FirstProduct | SeparateProducts, list[Layers]]:
+        """Leave out the rows that ``nodes`` do not need, of the features and of both views' layers."""
+        fields = [
+            needed_rows(each.thin(rate, seed=self.settings.seed, step=step, view=v)[0], nodes, self.n_layers)
+            for v, (each, rate) in enumerate(zip(edges, self.settings.edge_drop_rate, strict=True))
+            if each is not None
+        ]
+        if not fields:
+            return features.rows(nodes), [[None] * self.n_layers] * 2
+        needed = torch.cat([outer for _, outer in fields]).unique()
+        if len(needed) > WORTH_CUTTING * self.graph.n_nodes:
+            needed = torch.arange(self.graph.n_nodes, device=self.device)
+        else:
+            features = features.rows(needed)
+        return features, [[(a, sparse.transpose(a)) for a in onto(needed, *field)] for field in fields]
 
     def _augmented(self, step: int, v: int) -> Graph:
         graph = self.graph
@@ -136,15 +159,22 @@ def step_views(
     return first, second
 
 
-def needed_rows(a: CSR, nodes: Tensor, n_layers: int) -> list[tuple[CSR, CSR]]:
-    """Cut each layer's aggregation to the rows that ``nodes`` need in the last one; with its transpose."""
+def needed_rows(a: CSR, nodes: Tensor, n_layers: int) -> tuple[list[CSR], Tensor]:
+    """Cut each layer's aggregation to the rows that ``nodes`` need in the last one; and return the nodes that the first takes in."""
     layers = []
-    for layer in range(n_layers - 1, -1, -1):
-        part = sparse.select_rows(a, nodes)
-        if layer > 0:
-            part, nodes = sparse.compact_columns(part)
-        layers.append((part, sparse.transpose(part)))
-    return layers[::-1]
+    for _ in range(n_layers):
+        part, nodes = sparse.compact_columns(sparse.select_rows(a, nodes))
+        layers.append(part)
+    return layers[::-1], nodes
+
+
+def onto(nodes: Tensor, layers: list[CSR], outer: Tensor) -> list[CSR]:
+    """Let the first layer, whose columns are ``outer``, take in ``nodes``, which are more; all in increasing order.
+
+    So one product X W serves both views: its rows are all nodes that either of them needs.
+    """
+    a, place = layers[0], torch.searchsorted(nodes, outer).to(torch.int32)
+    return [CSR(a.indptr, place[a.indices], a.values, (a.shape[0], len(nodes))), *layers[1:]]
 
 
 class TwoWayEdges:
@@ -156,7 +186,11 @@ class TwoWayEdges:
     def __init__(self, structure: EdgeStructure, *, weighted: bool) -> None:
         self.structure, self.weighted = structure, weighted
         self.rows = sparse.row_ids(structure.a).to(structure.a.indices.dtype)
-        self.transposed = sparse.transpose_order(structure.a)
+
+    @functools.cached_property
+    def transposed(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What `sparse.transpose_order` says of the structure."""
+        return sparse.transpose_order(self.structure.a)
 
     def drop(
         self, rate: float, *, seed: int, step: int, view: int, total_sent: Callable[[Tensor], Tensor] | None = None
@@ -166,6 +200,13 @@ class TwoWayEdges:
         Where the receivers are only some of the nodes, ``total_sent`` adds to what the senders (m,) send to these what they
         send to all others.
         """
+        thin, kept = self.thin(rate, seed=seed, step=step, view=view, total_sent=total_sent)
+        return thin, self._transposed(kept, thin.values)
+
+    def thin(
+        self, rate: float, *, seed: int, step: int, view: int, total_sent: Callable[[Tensor], Tensor] | None = None
+    ) -> tuple[CSR, Tensor | None]:
+        """Make it without its transpose; also return which entries were kept, None for all."""
         a = self.structure.a
         if rate == 0:
             kept = None
@@ -185,7 +226,7 @@ class TwoWayEdges:
         if total_sent is not None:
             sent = total_sent(sent)
         scaled = sparse.scale_by_degrees(values, received[rows], sent[thin.indices])
-        return thin.with_values(scaled), self._transposed(kept, scaled)
+        return thin.with_values(scaled), kept
 
     def _transposed(self, kept: Tensor | None, values: Tensor) -> CSR:
         indptr, indices, order = self.transposed

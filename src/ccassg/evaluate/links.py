@@ -199,10 +199,15 @@ def _best_of_all(unit: Array, weights: Array, known: sp.csr_array, k: int) -> tu
         scores = (unit[start : start + step] * weights) @ unit[start:].T  # earlier columns were met from the other end
         scores[np.tri(*scores.shape, dtype=np.bool_)] = -np.inf
         scores[known[start : start + step, start:].nonzero()] = -np.inf
-        cut = np.partition(scores, -k, axis=None)[-k] if k < scores.size else -np.inf
-        first, second = np.nonzero(scores >= max(cut, best[-1] if len(best) == k else -np.inf))
+        # Few pairs reach the k best so far; only before there are so many is a block worth sorting for itself.
+        first, second = np.nonzero(scores >= (best[-1] if len(best) == k else _highest(scores, k)))
         pairs = np.concatenate([pairs, np.stack([first, second]) + start], axis=1)
         best = np.concatenate([best, scores[first, second]])
         order = np.argsort(-best, kind="stable")[:k]
         pairs, best = pairs[:, order], best[order]
     return pairs, best
+
+
+def _highest(scores: Array, k: int) -> float:
+    """Return the k-th highest score, or minus infinity if there are no more."""
+    return float(np.partition(scores, -k, axis=None)[-k]) if k < scores.size else -np.inf

@@ -20,8 +20,9 @@ Parts: TypeAlias = dict[str, tuple[Array, Array]]  # of each part (2, m) pairs w
 MIN_EDGES, HITS, HOPS, MAX_K = 40, 50, 3, 1_000_000
 # Inverse regularisation (studies/links.py): the embedding has seen the edges that the weights are learned from.
 STRENGTH = 1e-4
-# Entries of what the weights are learned from (128 MB), half of those of averaged features; what is scored at once.
-MAX_CELLS, BLOCK_CELLS, BLOCK_PAIRS = 2**25, 2**22, 1024
+# Entries of what the weights are learned from (128 MB), half of those of averaged features; what is scored at once: of thinner blocks
+# of rows a product waits for memory.
+MAX_CELLS, BLOCK_CELLS, BLOCK_PAIRS = 2**25, 2**24, 1024
 
 
 def suggest_links(z: Any, graph: Any, node: int | None = None, k: int = 20, *, seed: int = 0) -> tuple[Array, Array]:

@@ -77,7 +77,7 @@ def test_a_graph_too_large_for_the_widths_is_named(bounded) -> None:
     graph = as_graph(np.array([[0], [1]]), np.ones((n, 1), np.float32))
     bounded()
     with pytest.raises(ValueError, match=r"^CCASSG with .*hidden_dim=4096.* on 200,000 nodes with 1 features needs"):
-        CCASSG(encoder="gcn", hidden_dim=4096).fit(graph)
+        CCASSG(encoder="gcn", hidden_dim=4096, loss_nodes=None).fit(graph)
 
 
 def test_directions_of_very_many_features_are_named(bounded) -> None:

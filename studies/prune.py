@@ -46,6 +46,8 @@ def main(
     remove: Annotated[bool, typer.Option("--remove", help="Take them out of the files.")] = False,
 ) -> None:
     """Say which records no table uses any more."""
+    if not results.is_dir():
+        raise typer.BadParameter(f"there is no folder {results}")
     keys = used()
     counts = {path.name: prune(path, keys, remove=remove) for path in sorted(results.glob("*.jsonl"))}
     rows = [

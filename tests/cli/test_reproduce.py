@@ -144,3 +144,7 @@ def test_a_record_without_its_seconds_or_scores_is_one_sentence(tmp_path, progra
         assert errors.startswith("Error: ")
         assert "remove" in errors
         assert errors.count("\n") == 1
+
+
+def test_hours_below_none_are_refused(tmp_path):
+    assert reproduce(tmp_path, "methods", "--hours", "-1").exit_code == 2

@@ -61,3 +61,8 @@ def test_whatever_is_drawn_is_used():
     for experiment in (EXPERIMENTS | STUDIES).values():
         for plan in (experiment.plan(), experiment.plan(quick=True), experiment.plan(methods=["all"])):
             assert {key_of(run) for run in experiment.runs(plan)} <= keys
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(typer.BadParameter, match="there is no folder"):
+        prune.main(results=tmp_path / "nowhere", remove=False)

@@ -37,7 +37,7 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option(help="Runs per entry, with seeds 0, 1, 2, ...")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version: fewer seeds, coarser grids.")] = False,
     hours: Annotated[
-        float | None, typer.Option(metavar="H", help="Begin no run that is not expected to end within so many.")
+        float | None, typer.Option(metavar="H", min=0, help="Begin no run that is not expected to end within so many.")
     ] = None,
     jobs: Annotated[
         int, typer.Option(help="Runs at a time; they share the processors. Runs that are timed have them alone.")

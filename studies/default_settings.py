@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ccassg.datasets import CARDS, stochastic_block_graph
-from ccassg.defaults import choice
+from ccassg.defaults import canonical, choice
 from ccassg.estimator import CCASSG
 from ccassg.evaluate.probe import linear_probe
 from ccassg.experiments import Drawn, Experiment, Plan
@@ -273,7 +273,9 @@ def _new_rows(found: dict[str, list[Record]]) -> list[dict[str, Any]]:
 
 
 def _run(name: str, dataset: str, seed: int) -> Run:
-    common = {"dataset": dataset, "defaults": choice.VERSION, "seed": seed}
+    trained_or_none = name in CONTESTANTS and name != DEFAULT
+    version = choice.VERSION if trained_or_none else canonical.VERSION
+    common = {"dataset": dataset, "defaults": version, "seed": seed}
     if name == TIME:
         return {"task": "default-cost", "rounds": 3 if CARDS[dataset].n_nodes < 10_000 else 1} | common
     if name == NEW:
@@ -290,7 +292,7 @@ def _synthetic(homophily: float, kind: str, seed: int) -> Run:
         "dataset": SYNTHETIC,
         "graph": graph | FEATURES[kind],
         "epochs": PROBE_EPOCHS,
-        "defaults": choice.VERSION,
+        "defaults": canonical.VERSION,
         "seed": seed,
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ccassg.defaults import choice
+from ccassg.defaults import canonical
 from ccassg.estimator import CCASSG
 from ccassg.evaluate import links
 from ccassg.evaluate.neighbours import unit_rows
@@ -33,7 +33,7 @@ PUBLISHED = {"cora": 95.7, "citeseer": 96.9, "pubmed": 97.3}
 
 def cells(plan: Plan) -> Cells:
     """Every dataset with every seed."""
-    common = {"task": "links", "strengths": list(STRENGTHS), "defaults": choice.VERSION}
+    common = {"task": "links", "strengths": list(STRENGTHS), "defaults": canonical.VERSION}
     return {
         (dataset,): [common | {"dataset": dataset, "seed": seed} for seed in range(plan.n_seeds)]
         for dataset in plan.datasets

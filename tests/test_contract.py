@@ -149,7 +149,7 @@ def test_one_seed_one_result(name: str, small: Dataset) -> None:
     assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", traces.NAMES)
 def test_other_results_need_another_revision(name: str) -> None:
     assert traces.complaint(name, KEPT.get(name)) is None
 

@@ -8,7 +8,10 @@ from ccassg.model.encoder import gcn, mlp
 from ccassg.parameters import MAX_HOPS, MAX_LAYERS
 
 
-@pytest.mark.parametrize("encoder", [Canonical(5, (2, 3, 1)), gcn((5, 4, 3), seed=0), mlp((5, 2), seed=0)])
+@pytest.mark.parametrize(
+    "encoder",
+    [Canonical(5, (2, 3, 1)), Canonical(5, (2, 3, 1), rooted=True), gcn((5, 4, 3), seed=0), mlp((5, 2), seed=0)],
+)
 def test_there_and_back(encoder):
     again = of_shape(shape_of(encoder))
     assert type(again) is type(encoder)

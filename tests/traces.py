@@ -12,15 +12,21 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from ccassg import CCASSG
 from ccassg.datasets import stochastic_block_graph
+from ccassg.defaults import canonical
 from ccassg.systems import METHODS, get_class, make
 
+# `CCASSG()` with nothing named, which has a number of its own.
+DEFAULT = "default"
+NAMES = (*METHODS, DEFAULT)
 FILE = Path(__file__).with_name("traces.json")
 TOLERANCE = 1e-5
 SMALL = {
@@ -39,6 +45,8 @@ SMALL = {
 
 def trace(name: str) -> dict[str, list[float]]:
     """Losses of three steps; and size, root mean square of the rows, and their mean by place, of what comes out."""
+    if name == DEFAULT:
+        return {"similarities": _similarities()}
     out = _fitted(name, learning_rate=1e-9)[1].astype(np.float64)
     rows = np.sqrt((out**2).sum(1))
     moments = [np.abs(out).mean(), np.sqrt((rows**2).mean()), np.average(rows, weights=np.arange(len(rows)))]
@@ -57,18 +65,35 @@ def _fitted(name: str, **changes: float) -> tuple[Any, np.ndarray]:
     return model, model.fit(data.graph, y).predict_proba(data.graph)
 
 
+def _similarities() -> list[float]:
+    """Moments of the default's inner products, which no turn of its directions changes; of signed features and of counts."""
+    data, found = stochastic_block_graph(60, 3, 6.0, 0.9, n_features=12, feature_noise=0.3, seed=2), []
+    for features in (data.graph.features, np.abs(data.graph.features).round(1)):
+        z = CCASSG(random_state=0, embedding_dim=104).fit_transform(replace(data.graph, features=features))
+        similar = z.astype(np.float64) @ z.T
+        found += [np.abs(similar).mean(), np.sqrt(np.trace(similar)), (similar @ np.arange(len(z))).std()]
+    return [float(moment) for moment in found]
+
+
+def _named(name: str) -> tuple[int, str, str]:
+    """The number of what a system computes, and the name and the place of that number."""
+    if name == DEFAULT:
+        return canonical.VERSION, "VERSION", canonical.__name__
+    cls = get_class(name)
+    return cls.revision, "revision", f"{cls.__module__}.{cls.__name__}"
+
+
 def complaint(name: str, kept: dict[str, Any] | None) -> str | None:
     """What is to be done about a system, in a sentence; None if it still gives what is kept of it."""
-    cls = get_class(name)
-    if kept is None or kept["revision"] != cls.revision:
-        return f"tests/traces.json has no trace of {name} in revision {cls.revision}: run `python tests/traces.py`"
+    revision, number, place = _named(name)
+    if kept is None or kept["revision"] != revision:
+        return f"tests/traces.json has no trace of {name} in revision {revision}: run `python tests/traces.py`"
     found = trace(name)
     if all(_close(found[part], kept[part]) for part in found):
         return None
     return (
-        f"{name} gives other results than revision {cls.revision} did; if they are meant, set `revision` of "
-        f"{cls.__module__}.{cls.__name__} to {cls.revision + 1} and run `python tests/traces.py`: its recorded runs "
-        "then count as missing"
+        f"{name} gives other results than revision {revision} did; if they are meant, set `{number}` of {place} to {revision + 1} "
+        "and run `python tests/traces.py`: its recorded runs then count as missing"
     )
 
 
@@ -81,12 +106,12 @@ def _close(found: list[float], kept: list[float]) -> bool:
 def renew() -> list[str]:
     """Add the traces whose revision is new, and return what is wrong with the others."""
     kept = json.loads(FILE.read_text()) if FILE.exists() else {}
-    for name in METHODS:
-        if kept.get(name, {}).get("revision") != (revision := get_class(name).revision):
+    for name in NAMES:
+        if kept.get(name, {}).get("revision") != (revision := _named(name)[0]):
             kept[name] = {"revision": revision, **trace(name)}
-    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(kept[name])}" for name in METHODS)
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(kept[name])}" for name in NAMES)
     FILE.write_text(f"{{\n{lines}\n}}\n")
-    return [sentence for name in METHODS if (sentence := complaint(name, kept[name]))]
+    return [sentence for name in NAMES if (sentence := complaint(name, kept[name]))]
 
 
 if __name__ == "__main__":

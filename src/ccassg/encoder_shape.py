@@ -10,7 +10,7 @@ from ccassg.parameters import MAX_HOPS, MAX_LAYERS
 def shape_of(encoder: Encoder | Canonical) -> dict[str, Any]:
     """Return what an encoder is, apart from its weights."""
     if isinstance(encoder, Canonical):
-        return {"n_features": encoder.dims[0], "widths": encoder.widths, "hops": encoder.hops}
+        return {"n_features": encoder.dims[0], "widths": encoder.widths, "hops": encoder.hops, "rooted": encoder.rooted}
     return {"dims": encoder.dims, "propagate": encoder.propagate, "batch_norm": len(encoder.norms) > 0}
 
 
@@ -20,7 +20,7 @@ def of_shape(shape: dict[str, Any]) -> Encoder | Canonical:
         widths, hops = ([int(number) for number in shape[name]] for name in ("widths", "hops"))
         if len(widths) != 3 or min(widths) < 0 or hops != sorted(set(hops)) or not 0 == hops[0] <= hops[-1] <= MAX_HOPS:
             raise ValueError(f"there is no encoder with widths {widths} and hops {hops}")
-        return Canonical(int(shape["n_features"]), widths, hops)
+        return Canonical(int(shape["n_features"]), widths, hops, rooted=bool(shape.get("rooted", False)))
     dims = [int(width) for width in shape["dims"]]
     if not 2 <= len(dims) <= MAX_LAYERS + 1:
         raise ValueError(f"there is no encoder with {len(dims) - 1} layers")

@@ -246,6 +246,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         # The directions of all sets, and the rotation of the widest with what finds it.
         memory.require(4 * graph.n_features * sum(widths) + 24 * max(widths) ** 2, self._described(graph))
         encoder, correlation = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
+        if encoder.rooted:
+            self.reasons_.append("features enter by their square roots: none is negative")
         if graph.n_edges:
             found = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
             self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {found}")

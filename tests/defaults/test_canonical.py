@@ -1,5 +1,7 @@
 """Canonical directions: the equation that they solve, what neighbours weigh, and invariances."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -35,6 +37,21 @@ def test_constant_features_have_no_principal_direction():
     encoder, correlation = canonical.fit(as_graph(sp.eye_array(8, k=1), np.ones((8, 3))), (3, 3, 3))
     assert not encoder.directions.any()
     assert correlation == 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_features_enter_by_their_roots_unless_one_is_negative(data, form):
+    counts = np.random.default_rng(0).poisson(1.0, (300, 20)).astype(np.float32)
+    plain, squared = (canonical.fit(replace(data.graph, features=form(x)), SETS)[0] for x in (counts, counts**2))
+    assert plain.rooted
+    below = counts.copy()
+    below[7, 3] = -1
+    assert not canonical.fit(replace(data.graph, features=form(below)), SETS)[0].rooted
+    # The roots of squares are the counts themselves: the same directions as of counts that are taken as they are.
+    taken = canonical.Canonical(20, SETS, plain.hops)
+    taken.load_state_dict(squared.state_dict())
+    z = embed(squared, replace(data.graph, features=form(counts**2)))
+    assert torch.allclose(z, embed(taken, replace(data.graph, features=form(counts))), atol=1e-5)
 
 
 def test_directions_solve_the_equation_of_the_neighbour_view(data):
@@ -405,7 +422,7 @@ def test_a_single_pair_has_the_moments_of_two_nodes():
 def test_the_seed_is_zero_and_means_are_taken_in_double_precision(data):
     one, other = (canonical.fit(data.graph, SETS, **given)[0] for given in ({}, {"seed": 0}))
     assert torch.equal(one.directions, other.directions)
-    far = (np.random.default_rng(0).normal(size=(5000, 3)) + 1e4).astype(np.float32)
+    far = (np.random.default_rng(0).normal(size=(5000, 3)) - 1e4).astype(np.float32)
     encoder = canonical._prepared(torch.from_numpy(far), "cpu")
     np.testing.assert_array_equal(encoder.centre, far.mean(0, dtype=np.float64).astype(np.float32))
 

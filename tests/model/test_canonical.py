@@ -8,7 +8,7 @@ import torch
 from ccassg import as_graph
 from ccassg.graph import sparse
 from ccassg.model import augment
-from ccassg.model.canonical import Canonical, row_lengths, unit_rows
+from ccassg.model.canonical import Canonical, roots, row_lengths, unit_rows
 
 N, F, WIDTHS = 30, 6, (4, 3, 2)
 
@@ -70,6 +70,19 @@ def test_dense_features_are_centred_and_their_sparse_form_is_the_same(encoder, g
     encoder.centre = torch.full((F,), 7.0)
     assert torch.allclose(encoder(dense + 7, a), before, atol=1e-5)
     assert torch.allclose(encoder(sparse.from_scipy(graph.features), a), encoder(dense, a), atol=1e-6)
+
+
+def test_square_roots_of_features_enter_with_their_sign(encoder, graph):
+    a, x = augment.normalized(graph), graph.features.toarray()
+    rooted = Canonical(F, WIDTHS, (0, 1, 3), rooted=True)
+    rooted.load_state_dict(encoder.state_dict())
+    x[0] = [-4, 0, 9, -1, 0.25, 0]
+    expected = encoder(torch.from_numpy(np.sign(x) * np.sqrt(np.abs(x))).float(), a)
+    for given in (torch.from_numpy(x).float(), sparse.from_scipy(sp.csr_array(x.astype(np.float32)))):
+        before = given.clone() if isinstance(given, torch.Tensor) else given.values.clone()
+        assert torch.allclose(rooted(given, a), expected, atol=1e-6)
+        assert torch.equal(given if isinstance(given, torch.Tensor) else given.values, before)
+    assert roots(torch.tensor([-4.0, 0.0, 9.0])).tolist() == [-2.0, 0.0, 3.0]
 
 
 def test_without_hops_no_adjacency_is_needed(graph):

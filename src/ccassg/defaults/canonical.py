@@ -1,6 +1,7 @@
 """Find the canonical directions of a graph (`ccassg.model.canonical`): no training, no labels, seconds.
 
-1. The features' 512 principal directions; all that follows happens in the space that they span.
+1. Where no feature is negative, as with counts and frequencies, their square roots: what is there ten times is not ten times as
+   telling. Of the features, 512 principal directions; all that follows happens in the space that they span.
 2. Own directions: the second view is the node itself. Along w the two views correlate by lambda, so directions of noise have a
    low one; each is multiplied by lambda^2.
 3. Directions of the neighbour view: the second view is a random neighbour. Each is multiplied by its correlation on edges that
@@ -18,10 +19,12 @@ from torch import Tensor
 
 from ccassg.graph import Graph, sparse
 from ccassg.graph.sparse import CSR
-from ccassg.model.canonical import HOPS, Canonical, row_lengths
+from ccassg.model.canonical import HOPS, Canonical, roots, row_lengths
 from ccassg.training.products import DENSE_FROM
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 
+# Raised when the same graph gets another embedding: recorded runs of the default name it.
+VERSION = 6
 # The space in which canonical directions are sought, and what its randomised search takes in addition.
 SPACE, OVERSAMPLING, N_ITERATIONS = 512, 16, 2
 # Own directions and those of neighbours; of principal ones, which shrink nothing, twice as many.
@@ -149,7 +152,10 @@ def _pairs(graph: Graph, rng: np.random.Generator) -> Pairs:
 
 def _prepared(features: Tensor | CSR, device: torch.device | str) -> Canonical:
     """Return an encoder that knows how to bring features to the form in which directions are sought."""
-    encoder = Canonical(features.shape[1], (0, 0, 0)).to(device)
+    rooted = not bool(((features.values if isinstance(features, CSR) else features) < 0).any())
+    encoder = Canonical(features.shape[1], (0, 0, 0), rooted=rooted).to(device)
+    if rooted:
+        features = roots(features)
     if isinstance(features, Tensor):
         encoder.centre = features.mean(0, dtype=torch.float64).float()
         features = features / 2 - encoder.centre / 2
@@ -242,7 +248,8 @@ def _assembled(encoder: Canonical, x: Tensor | CSR, sets: list[Tensor], correlat
     """Put the sets of directions into the encoder, centre them and measure their sizes."""
     has_edges = len(sets) == 3
     widths = [directions.shape[1] for directions in sets] + [0] * (not has_edges)
-    made = Canonical(encoder.dims[0], widths, HOPS if has_edges else HOPS[:1]).to(encoder.centre.device)
+    made = Canonical(encoder.dims[0], widths, HOPS if has_edges else HOPS[:1], rooted=encoder.rooted)
+    made = made.to(encoder.centre.device)
     made.centre, made.directions = encoder.centre, torch.cat(sets, 1)
     y = _multiply(x, made.directions)
     made.shift = y.mean(0)

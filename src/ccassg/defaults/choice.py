@@ -9,7 +9,8 @@ from ccassg.model.canonical import HOPS
 from ccassg.training import distributed
 
 AUTO = "auto"
-# Raised when the same graph gets other settings, or they another meaning: recorded runs of the defaults name it.
+# Raised when the same graph gets other settings of training, or they another meaning: recorded runs of trained encoders with nothing
+# else named name it; those with nothing named at all, `canonical.VERSION`.
 VERSION = 5
 MAX_DIM = 512
 # On more nodes than so many, the loss is on a random part of them: eight for each of the widest embedding's dimensions. No

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ccassg.datasets import CARDS
-from ccassg.defaults import choice
+from ccassg.defaults import canonical, choice
 from ccassg.experiments.published import NAMES, TITLES
 from ccassg.experiments.records import Run
 from ccassg.systems import METHODS, get_class, make
@@ -45,7 +45,8 @@ def a_run(
 ) -> Run:
     """Return a run of a task with a method's settings for a dataset, some changed, and what else determines its result."""
     if method in AUTOMATIC:
-        return a_run(task, OURS, dataset, seed, **more) | {"settings": AUTOMATIC[method], "defaults": choice.VERSION}
+        version = choice.VERSION if AUTOMATIC[method] else canonical.VERSION
+        return a_run(task, OURS, dataset, seed, **more) | {"settings": AUTOMATIC[method], "defaults": version}
     settings = method_settings(method, dataset) | (changes or {})
     named = {"task": task, "method": method, "revision": get_class(method).revision, "dataset": dataset}
     return named | {"settings": settings, "seed": seed, **more}

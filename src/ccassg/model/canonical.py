@@ -38,6 +38,8 @@ class Canonical(nn.Module):
         Columns of each set: own, principal, neighbours.
     hops : sequence of int
         Increasing, from 0; (0,) where there are no edges.
+    rooted : bool
+        Whether features enter by their square roots.
     """
 
     centre: Tensor
@@ -46,9 +48,11 @@ class Canonical(nn.Module):
     softening: Tensor
     weight: Tensor
 
-    def __init__(self, n_features: int, widths: Sequence[int], hops: Sequence[int] = HOPS) -> None:
+    def __init__(
+        self, n_features: int, widths: Sequence[int], hops: Sequence[int] = HOPS, *, rooted: bool = False
+    ) -> None:
         super().__init__()
-        self.widths, self.hops = tuple(widths), tuple(hops)
+        self.widths, self.hops, self.rooted = tuple(widths), tuple(hops), rooted
         total = sum(self.widths)
         self.register_buffer("centre", torch.zeros(n_features))  # of the features; 0 where they are sparse
         self.register_buffer("directions", torch.zeros(n_features, total))
@@ -86,7 +90,9 @@ class Canonical(nn.Module):
         return (sparse.multiply(x, self.directions) if isinstance(x, CSR) else x @ self.directions) - self.shift
 
     def prepare(self, features: Tensor | CSR) -> Tensor | CSR:
-        """Centre dense features, and bring rows to length 1."""
+        """Take square roots where the encoder does, centre dense features, and bring rows to length 1."""
+        if self.rooted:
+            features = roots(features)
         if isinstance(features, CSR):
             if not bool(self.centre.any()):
                 lengths = row_lengths(features, float(self.softening[0])).to(features.values.dtype)
@@ -109,6 +115,13 @@ class Canonical(nn.Module):
         softening = self.softening[2:] * FADING**hop
         averaged = unit_rows(principal, float(softening[0])) * (self.weight if hop else 1.0)
         return torch.cat([averaged, unit_rows(neighbours, float(softening[1])) * self.weight], 1)
+
+
+def roots(features: Tensor | CSR) -> Tensor | CSR:
+    """Return the square roots of features; with their sign, should a new node have a negative one."""
+    if isinstance(features, CSR):
+        return features.with_values(roots(features.values))
+    return features.abs().sqrt_().copysign_(features)
 
 
 def unit_rows(rows: Tensor, softening: float) -> Tensor:

@@ -47,8 +47,9 @@ def test_the_default_and_the_neighbour_view_are_rows_of_their_own(monkeypatch):
     plan = CITATION_GRAPHS.plan(datasets=["cora"], methods=["default", "neighbour-view", "cca-ssg"], n_seeds=1)
     cells = CITATION_GRAPHS.cells(plan)
     (default,), (neighbour,), (ours,) = (cells[m, "cora"] for m in ("default", "neighbour-view", "cca-ssg"))
-    same = {name: ours[name] for name in ("task", "method", "revision", "dataset", "splits", "probe", "seed")}
-    assert default == same | {"settings": {}, "defaults": canonical.VERSION}
+    same = {name: ours[name] for name in ("task", "method", "revision", "dataset", "splits", "seed")}
+    assert default == same | {"settings": {}, "defaults": canonical.VERSION, "probe": {"solver": "logistic"}}
+    assert neighbour["probe"] == ours["probe"] != default["probe"]
     assert neighbour["settings"] == {"encoder": "mlp", "second_view": "neighbour"}
     model = make_model(default)
     assert type(model) is CCASSG

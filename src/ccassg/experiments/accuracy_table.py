@@ -21,7 +21,8 @@ FURTHER = ("propagated-features", "hops", "untrained-gcn", "bgrl", *AUTOMATIC)
 # These have as many runs as the paper's; of the others fewer tell enough.
 EXACTLY = (OURS, "default")
 ROWS_NOTE = (
-    'The default is `CCASSG()`, nothing named and nothing trained; the neighbour view is `CCASSG(encoder="mlp", '
+    "The default is `CCASSG()`, nothing named and nothing trained, scored by the convex probe, its strength chosen on validation; "
+    'all others are scored by the paper\'s probe. The neighbour view is `CCASSG(encoder="mlp", '
     'second_view="neighbour")`; X, A X, A^2 X are features and averages side by side, each row of each at length 1.'
 )
 

@@ -5,6 +5,7 @@ import csv
 import dataclasses
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,8 @@ RUN_PAGES = [
 def user_folder(tmp_path, monkeypatch):
     """A folder with a user's files, training cut to two steps and narrow encoders."""
     rng = np.random.default_rng(0)
-    write_graph(tmp_path, "", 60, rng)
+    for name in ("edges.csv", "nodes.csv"):  # those that a reader has
+        shutil.copy(PROJECT / "examples" / "papers" / name, tmp_path)
     write_graph(tmp_path, "new-", 30, rng)
     choose = choice.choose
 

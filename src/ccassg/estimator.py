@@ -28,6 +28,7 @@ from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
 from ccassg.model.presets import FAST, PRESETS
 from ccassg.system import System, with_weights
+from ccassg.training import distributed
 from ccassg.training.embedding import embed, embed_blocks
 from ccassg.training.head import GRAM_FROM
 from ccassg.training.loop import train
@@ -245,17 +246,25 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         widths = canonical.widths_of(graph, None if choice.is_auto(self.embedding_dim) else int(self.embedding_dim))
         # The directions of all sets, and the rotation of the widest with what finds it.
         memory.require(4 * graph.n_features * sum(widths) + 24 * max(widths) ** 2, self._described(graph))
-        encoder, correlation = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
+        ranks, found = distributed.active(), None
+        if ranks is None or ranks.rank == 0:
+            found = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
+        if ranks is not None:
+            # One solution for all: the signs of directions are chance, and differ from one kind of processor to another.
+            found = ranks.broadcast(found)
+        assert found is not None
+        encoder, correlation = found
         if graph.n_edges:
-            found = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
-            self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {found}")
+            why = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
+            self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {why}")
         return encoder
 
     def transform(self, X: Any, *, features: Any = None, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
 
         X and ``features`` are as in `fit`; columns with names are brought to the order and the scale of training. With ``out``, a ``.npy`` file to make, the
-        embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory.
+        embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory. In a session
+        of several processes all call this with ``out``, and each embeds its share; the file and its rows are the first one's alone.
         """
         check_is_fitted(self)
         graph = self._input(X if features is None else (X, features), reset=False)

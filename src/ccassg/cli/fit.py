@@ -80,7 +80,7 @@ def fit(
                     say(f"chose {reason}")
                 if distributed.n_processes() > 1 and getattr(model, "settings_", {}).get("encoder") == "canonical":
                     say(
-                        "note: every process solved the same problem, as this encoder is not trained; -s encoder=gcn shares the work"
+                        "note: one process solved this for all, as the encoder is not trained; -s encoder=gcn shares the work"
                     )
                 z = held.enter_context(run.embedding(model, data, output))
             if not distributed.speaks():
@@ -113,7 +113,7 @@ def embed(
 ) -> None:
     """Embed a graph with a trained model: nodes seen in training or not, one row each under its own id.
 
-    Started by torchrun on one machine, its processes embed together.
+    Started by torchrun, on one machine or several, its processes embed together.
 
     Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
     """

@@ -75,7 +75,8 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
         # torchrun keeps its store over restarts: without a prefix of its own, a process could read the addresses of the dead.
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
-        backend = "nccl" if cuda else "gloo"
+        # What is embedded in blocks lies in the processor's memory in either case.
+        backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SETUP_TIMEOUT)
         global _roll
         _roll = _Roll(store, rank, size, checkpoint)
@@ -90,14 +91,12 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
 
 def active() -> Ranks | None:
     """Return the processes this one trains with, inside a `session` of several; else None. All of them must call it."""
-    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() < 2:
-        return None
-    return Ranks()
+    return Ranks() if is_shared() else None
 
 
-def active_here() -> Ranks | None:
-    """Return those of `active` where all of them run on this machine and so see the same memory-mapped files; else None."""
-    return active() if n_processes() == int(os.environ.get("LOCAL_WORLD_SIZE", "1")) else None
+def is_shared() -> bool:
+    """Tell whether this process is in a `session` of several."""
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
 class Ranks:
@@ -128,6 +127,11 @@ class Ranks:
         """Wait until every rank has come here, however long each of them computes."""
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.barrier()
+
+    def keep_pace(self) -> None:
+        """Wait for ranks that have a step's time to come here; one that does not come is lost."""
+        with _lost_ranks(f"by rank {self.rank} of {self.size}"):
+            dist.barrier(self._group)
 
     def broadcast(self, value: Any) -> Any:
         """Return rank 0's value, for everyone; waits for ranks that are still reading."""

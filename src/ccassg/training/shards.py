@@ -6,6 +6,8 @@ Grams are added up over all ranks. Edges and columns are drawn by hashes of thei
 loss to float32 rounding, are those of a single process, whatever the number of ranks and the partition.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -21,6 +23,9 @@ from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs
 from ccassg.training.views import TwoWayEdges, has_pairs, pair_layers, partners, step_views
+
+# Nodes whose edges are looked through at once.
+ROWS = 65_536
 
 
 class ShardViews:
@@ -67,19 +72,23 @@ class ShardViews:
 
 
 def parts_for_ranks(graph: Graph, n_ranks: int) -> Array:
-    """Assign every node to one of so many processes.
+    """Assign every node to one of so many processes: ranges of a store (`bounds_for_ranks`), any other graph is partitioned anew."""
+    if store.location(graph) is None:
+        return partition.partition(graph, n_ranks)
+    return partition.ranges_to_parts(bounds_for_ranks(graph, n_ranks))
 
-    The parts of a store are dealt out in order where there are enough of them, else cut evenly; any other graph is
-    partitioned anew.
+
+def bounds_for_ranks(graph: Graph, n_ranks: int) -> list[int]:
+    """Return where the range of nodes of each process begins and ends: n_ranks + 1 numbers.
+
+    The parts of a store are dealt out in order where there are enough of them; else the nodes are cut evenly.
     """
     folder = store.location(graph)
-    if folder is None:
-        return partition.partition(graph, n_ranks)
-    stored = manifest.part_bounds(folder)
+    stored = (0, graph.n_nodes) if folder is None else manifest.part_bounds(folder)
     n_parts = len(stored) - 1
     if n_parts >= n_ranks and n_parts > 1:
-        return partition.ranges_to_parts([stored[n_parts * k // n_ranks] for k in range(n_ranks + 1)])
-    return partition.ranges_to_parts(partition.even_bounds(graph.n_nodes, n_ranks))
+        return [stored[n_parts * k // n_ranks] for k in range(n_ranks + 1)]
+    return partition.even_bounds(graph.n_nodes, n_ranks)
 
 
 def make_shard(
@@ -90,35 +99,46 @@ def make_shard(
     Returns the global numbers of its nodes, own ones first and then the halo, and what is in the order of these.
     """
     received, sent = neighbours(graph)
-    part_of = torch.from_numpy(parts)
     own = torch.from_numpy(np.flatnonzero(parts == ranks.rank))
+    halo = find_halo(received, sent, parts, own, ranks)
     rows = sparse.select_rows(received, own)
-    senders = rows.indices.long()
-    halo, receive_counts = _by_part(senders, part_of, ranks)
-    nodes = torch.cat([own, halo])
+    nodes = torch.cat([own, halo.nodes])
     place = torch.empty(graph.n_nodes, dtype=torch.int32)
     place[nodes] = torch.arange(len(nodes), dtype=torch.int32)
     # Entries stay in the order of their global numbers, so that sums come out as in a single process, bit for bit.
-    a = sparse.add_self_loops(CSR(rows.indptr.int(), place[senders], rows.values, (len(own), len(nodes))))
+    a = sparse.add_self_loops(CSR(rows.indptr.int(), place[rows.indices.long()], rows.values, (len(own), len(nodes))))
     keys = draws.edge_keys(own[sparse.row_ids(a)], nodes[a.indices], graph.n_nodes, both_directions)
     structure = EdgeStructure(a.to(device), keys.to(device), (a.indptr[1:].long() - 1).to(device))
     edges = TwoWayEdges(structure, weighted=graph.weights is not None)
-    needed, send_counts = _needed_by_others(sent, own, part_of, ranks)
-    return nodes, edges, HaloExchange(ranks, needed.to(device), send_counts, receive_counts)
+    return nodes, edges, HaloExchange(ranks, halo.sent_rows.to(device), halo.send_counts, halo.receive_counts)
 
 
-def _by_part(nodes: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
-    """Return the different nodes of other parts, ordered by part and number, and how many there are of each part."""
-    foreign = nodes.unique()
-    foreign = foreign[part_of[foreign] != ranks.rank]
-    order = part_of[foreign].argsort(stable=True)
-    return foreign[order], torch.bincount(part_of[foreign], minlength=ranks.size).tolist()
+class Halo(NamedTuple):
+    """What a rank receives and sends: nodes of other parts, ordered by part and number, and the places of own ones, by receiver.
+
+    Receivers expect rows in the order of their numbers. The counts say how many there are of, and for, each rank.
+    """
+
+    nodes: Tensor
+    receive_counts: list[int]
+    sent_rows: Tensor
+    send_counts: list[int]
 
 
-def _needed_by_others(sent: CSR, own: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
-    """Own rows that send to nodes of each other rank, in the order in which that rank expects them."""
-    rows = sparse.select_rows(sent, own)
-    pairs = (part_of[rows.indices.long()].long() * len(own) + sparse.row_ids(rows)).unique()
-    rank, row = pairs // len(own), pairs % len(own)
+def find_halo(received: CSR, sent: CSR, parts: Array, own: Tensor, ranks: Ranks) -> Halo:
+    """Find the halo of the ``own`` nodes, given whom every node receives from and sends to, and every node's rank (n,)."""
+    part_of = torch.from_numpy(parts)
+    is_heard = torch.zeros(len(parts), dtype=torch.bool)
+    pairs = []  # (rank, own row) as rank * len(own) + row; a block at a time, for edges may lie in a store
+    for rows in torch.arange(len(own)).split(ROWS):
+        is_heard[sparse.select_rows(received, own[rows]).indices.long()] = True
+        to = sparse.select_rows(sent, own[rows])
+        pairs.append((part_of[to.indices.long()].long() * len(own) + rows[sparse.row_ids(to)]).unique())
+    heard = is_heard.nonzero().squeeze(1)
+    foreign = heard[part_of[heard] != ranks.rank]
+    nodes = foreign[part_of[foreign].argsort(stable=True)]
+    sorted_pairs = torch.cat([torch.arange(0), *pairs]).sort().values
+    rank, row = sorted_pairs // max(len(own), 1), sorted_pairs % max(len(own), 1)
     other = rank != ranks.rank
-    return row[other], torch.bincount(rank[other], minlength=ranks.size).tolist()
+    counts = (torch.bincount(each, minlength=ranks.size).tolist() for each in (part_of[foreign], rank[other]))
+    return Halo(nodes, next(counts), row[other], next(counts))

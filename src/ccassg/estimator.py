@@ -32,6 +32,7 @@ from ccassg.training import distributed
 from ccassg.training.embedding import embed, embed_blocks
 from ccassg.training.head import GRAM_FROM
 from ccassg.training.loop import train
+from ccassg.training.reading import own_part, require_sound
 from ccassg.training.settings import Augmentation, History, OnStep, Settings
 
 Auto = Literal["auto"]
@@ -202,6 +203,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         graph = self._input(X if features is None else (X, features), reset=True)
         start = time.perf_counter()
         self._choose(graph)
+        self._check_part(graph)
         encoder: Encoder | Canonical
         history: History = {name: [] for name in Terms._fields}
         with memory.named(self._described(graph)):
@@ -215,6 +217,17 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         self.encoder_ = encoder
         self.history_ = history
         return self
+
+    def _check_part(self, graph: Graph) -> None:
+        """Check, in a session of several processes, what this one is going to read to fit."""
+        if not distributed.is_shared():
+            return
+        if self.settings_["encoder"] == "canonical":
+            require_sound(graph, 0, graph.n_nodes if distributed.speaks() else 0)  # the first solves for all
+        elif self.settings_["batch_nodes"] or self.settings_["second_view"] == "neighbour":
+            require_sound(graph)
+        else:
+            require_sound(graph, *own_part(graph))
 
     def prepare(self, graph: Graph) -> tuple[Settings, Encoder]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
@@ -268,6 +281,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         """
         check_is_fitted(self)
         graph = self._input(X if features is None else (X, features), reset=False)
+        if distributed.is_shared():
+            require_sound(graph, *((0, graph.n_nodes) if out is None else own_part(graph)))
         with memory.named(self._described(graph)):
             if out is not None:
                 return embed_blocks(self.encoder_, graph, out)

@@ -1,8 +1,6 @@
 """The share of one process: what it makes room for, and what it swaps with others. Ranks are threads here."""
 
 import contextlib
-import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ import torch
 from ccassg import as_graph
 from ccassg.training.rows import neighbours
 from ccassg.training.share import Share
+from rank_threads import Meeting
 
 N = 40
 PATTERN = sp.random(N, N, density=0.05, random_state=0)
@@ -47,35 +46,16 @@ def test_alone_all_nodes_are_own(tmp_path):
         assert (table == 1).all()
 
 
-class Meeting:
-    """Ranks that are threads: they swap rows as those of `distributed.Ranks` do."""
-
-    def __init__(self, size):
-        self.size, self.boxes, self.barrier = size, {}, threading.Barrier(size)
-
-    def rank(self, rank):
-        def swap(received, sent, receive_counts, send_counts):
-            for other, rows in enumerate(sent.clone().split(send_counts)):
-                self.boxes[rank, other] = rows
-            self.barrier.wait(10)
-            assert [len(self.boxes[other, rank]) for other in range(self.size)] == receive_counts
-            received.copy_(torch.cat([self.boxes[other, rank] for other in range(self.size)]))
-            self.barrier.wait(10)
-
-        return SimpleNamespace(rank=rank, size=self.size, swap=swap, keep_pace=lambda: self.barrier.wait(10))
-
-
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("block", [3, 100])
 @pytest.mark.parametrize("size", [2, 3])
 def test_halos_are_filled_in_and_the_first_gets_all_rows(size, block, directed, tmp_path):
     graph = as_graph(PATTERN, FEATURES, directed=directed)
     values = np.random.default_rng(0).random((N, 3)).astype(np.float32)
-    meeting, found = Meeting(size), {}
 
-    def work(rank):
+    def work(ranks):
         with contextlib.ExitStack() as files:
-            share = Share(graph, block, tmp_path, 2**20, files, meeting.rank(rank))
+            share = Share(graph, block, tmp_path, 2**20, files, ranks)
             share.meet(*neighbours(graph))
             table = share.scratch(3)
             table[:] = np.nan
@@ -90,16 +70,10 @@ def test_halos_are_filled_in_and_the_first_gets_all_rows(size, block, directed, 
             received = graph.adjacency().T.tocsr()[own.numpy()].indices
             assert np.array_equal(table[share.place[received].numpy()], values[received])
             assert share.n_rows == len(set(received.tolist()) | set(own.tolist()))
-            found[rank] = share.n_rows - share.n_own
-            if rank == 0:
+            if ranks.rank == 0:
                 result.flush()
+            return share.n_rows - share.n_own
 
-    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert sorted(found) == list(range(size))
-    assert all(found.values())
+    assert all(Meeting(size).run(work))
     assert np.array_equal(np.load(tmp_path / "z.npy"), values)
     assert [path.name for path in tmp_path.iterdir()] == ["z.npy"]

@@ -42,17 +42,17 @@ class LostRankError(ConnectionError):
 
 def speaks() -> bool:
     """Tell whether this process, of those that torchrun started, is the one to print and to write files."""
-    return int(os.environ.get("RANK", "0")) == 0
+    return rank() == 0
+
+
+def rank() -> int:
+    """Return the number of this process among those that torchrun started with it."""
+    return int(os.environ.get("RANK", "0"))
 
 
 def n_processes() -> int:
     """Return how many processes torchrun started with this one."""
     return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def is_first_here() -> bool:
-    """Tell whether this process, of those that torchrun started, is the first on its machine."""
-    return int(os.environ.get("LOCAL_RANK", "0")) == 0
 
 
 @contextlib.contextmanager
@@ -139,37 +139,6 @@ class Ranks:
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.broadcast_object_list(box)
         return box[0]
-
-
-class HaloExchange:
-    """Rows that a rank needs of others: they follow its own ones in a tensor of (own + ``n_halo``, d).
-
-    ``sent_rows`` are the own rows that others need, those for rank 0 first. The counts say how many rows go to, and come from,
-    each rank.
-    """
-
-    def __init__(self, ranks: Ranks, sent_rows: Tensor, send_counts: list[int], receive_counts: list[int]) -> None:
-        self.ranks, self.sent_rows = ranks, sent_rows
-        self.send_counts, self.receive_counts = send_counts, receive_counts
-        self.n_halo = sum(receive_counts)
-
-    def spread(self, rows: Tensor) -> Tensor:
-        """Fill in the rows of the halo from the ranks that own them; return the tensor."""
-        halo = rows[len(rows) - self.n_halo :]
-        self.ranks.swap(halo, rows[self.sent_rows], self.receive_counts, self.send_counts)
-        return rows
-
-    def collect(self, rows: Tensor) -> Tensor:
-        """Add the rows of the halo to their owners' (the reverse of `spread`); return the own ones."""
-        n_own = len(rows) - self.n_halo
-        back = rows.new_empty(len(self.sent_rows), *rows.shape[1:])
-        self.ranks.swap(back, rows[n_own:], self.send_counts, self.receive_counts)
-        return rows[:n_own].index_add_(0, self.sent_rows, back)
-
-    def everywhere(self, amounts: Tensor) -> Tensor:
-        """Add up, per sender, own and halo, what it sends to this and all other ranks; in place."""
-        self.collect(amounts)
-        return self.spread(amounts)
 
 
 class _Roll:

@@ -6,8 +6,6 @@ Grams are added up over all ranks. Edges and columns are drawn by hashes of thei
 loss to float32 rounding, are those of a single process, whatever the number of ranks and the partition.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,15 +15,13 @@ from ccassg.graph.sparse import CSR
 from ccassg.io import manifest, store
 from ccassg.model.augment import EdgeStructure
 from ccassg.model.encoder import Encoder
-from ccassg.training.distributed import HaloExchange, Ranks
+from ccassg.training.distributed import Ranks
+from ccassg.training.halo import HaloExchange, find_halo
 from ccassg.training.products import FirstProduct, first_product
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
 from ccassg.training.step import Layers, StepInputs
 from ccassg.training.views import TwoWayEdges, has_pairs, pair_layers, partners, step_views
-
-# Nodes whose edges are looked through at once.
-ROWS = 65_536
 
 
 class ShardViews:
@@ -47,7 +43,7 @@ class ShardViews:
         self.nodes, self.all_features = nodes, feature_tensor(graph, "cpu")
         self.received = neighbours(graph)[0] if has_pairs(graph, encoder, settings) else None
         # The partners' rows are others at every step.
-        self.features = self._product(nodes) if self.received is None else None
+        self.features = self._own_product(ranks) if self.received is None else None
 
     def __call__(self, step: int) -> StepInputs:
         """Return features, views and number of nodes in the loss, over all ranks, at ``step``."""
@@ -58,6 +54,13 @@ class ShardViews:
             needed, layers = pair_layers(self.nodes, drawn, self.n_layers, self.device)
             features = self._product(needed)
         return features, step_views(self.settings, self.n_features, step, layers, self.device), self.n_nodes
+
+    def _own_product(self, ranks: Ranks) -> FirstProduct:
+        """Return the product of the own features and those of the halo, which come from their owners: nobody reads another part."""
+        n_halo = 0 if self.exchange is None else self.exchange.n_halo
+        own = take_rows(self.all_features, self.nodes[: len(self.nodes) - n_halo]).to(self.device)
+        ranks.wait()  # for those that are still reading
+        return first_product(own if self.exchange is None else self.exchange.with_halo(own))
 
     def _product(self, nodes: Tensor) -> FirstProduct:
         return first_product(take_rows(self.all_features, nodes).to(self.device))
@@ -111,34 +114,3 @@ def make_shard(
     structure = EdgeStructure(a.to(device), keys.to(device), (a.indptr[1:].long() - 1).to(device))
     edges = TwoWayEdges(structure, weighted=graph.weights is not None)
     return nodes, edges, HaloExchange(ranks, halo.sent_rows.to(device), halo.send_counts, halo.receive_counts)
-
-
-class Halo(NamedTuple):
-    """What a rank receives and sends: nodes of other parts, ordered by part and number, and the places of own ones, by receiver.
-
-    Receivers expect rows in the order of their numbers. The counts say how many there are of, and for, each rank.
-    """
-
-    nodes: Tensor
-    receive_counts: list[int]
-    sent_rows: Tensor
-    send_counts: list[int]
-
-
-def find_halo(received: CSR, sent: CSR, parts: Array, own: Tensor, ranks: Ranks) -> Halo:
-    """Find the halo of the ``own`` nodes, given whom every node receives from and sends to, and every node's rank (n,)."""
-    part_of = torch.from_numpy(parts)
-    is_heard = torch.zeros(len(parts), dtype=torch.bool)
-    pairs = []  # (rank, own row) as rank * len(own) + row; a block at a time, for edges may lie in a store
-    for rows in torch.arange(len(own)).split(ROWS):
-        is_heard[sparse.select_rows(received, own[rows]).indices.long()] = True
-        to = sparse.select_rows(sent, own[rows])
-        pairs.append((part_of[to.indices.long()].long() * len(own) + rows[sparse.row_ids(to)]).unique())
-    heard = is_heard.nonzero().squeeze(1)
-    foreign = heard[part_of[heard] != ranks.rank]
-    nodes = foreign[part_of[foreign].argsort(stable=True)]
-    sorted_pairs = torch.cat([torch.arange(0), *pairs]).sort().values
-    rank, row = sorted_pairs // max(len(own), 1), sorted_pairs % max(len(own), 1)
-    other = rank != ranks.rank
-    counts = (torch.bincount(each, minlength=ranks.size).tolist() for each in (part_of[foreign], rank[other]))
-    return Halo(nodes, next(counts), row[other], next(counts))

@@ -23,8 +23,9 @@ from ccassg.graph.sparse import CSR
 from ccassg.io.atomic import atomic_path
 from ccassg.io.store import release
 from ccassg.training.distributed import Ranks
+from ccassg.training.halo import find_halo
 from ccassg.training.rows import feature_tensor, window
-from ccassg.training.shards import bounds_for_ranks, find_halo
+from ccassg.training.shards import bounds_for_ranks
 
 
 class Share:

@@ -196,8 +196,9 @@ def embed(folder: Path) -> dict:
         difference = float(np.linalg.norm(z_four - z_one) / np.linalg.norm(z_one))
         figures[name] = {"difference": difference, "rows": rows}
         assert difference < 1e-5, figures
-        # Beside the rows, a little to keep pace.
-        assert all(abs(row["measured"] - row["formula"]) < 0.02 * row["formula"] + 1e6 for row in rows), figures
+        # Beside the rows, a little to keep pace and to acknowledge what comes: the first machine gets most.
+        spare = 0.05 * max(row["formula"] for row in rows)
+        assert all(abs(row["measured"] - row["formula"]) < spare for row in rows), figures
     return figures
 
 

@@ -381,6 +381,19 @@ def die(rank, size, port, folder):
         (folder / "noticed.json").write_text(json.dumps({"message": str(error), "after": time.time() - died}))
 
 
+def die_embedding(rank, size, port, folder):
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    try:
+        with distributed.session():
+            if rank == 1:
+                distributed.active()
+                os._exit(9)
+            embed_blocks(ENCODERS["two layers"](), graph_of(""), folder / "z.npy")
+    except distributed.LostRankError as error:
+        (folder / "noticed").write_text(str(error))
+
+
 def spawn(target, size, folder):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -507,6 +520,12 @@ def test_a_process_that_dies_is_noticed(tmp_path):
     assert "ended or stopped answering (noticed by rank 0 of 2" in noticed["message"]
     assert "--max-restarts" in noticed["message"]
     assert noticed["after"] < 60
+
+
+def test_a_process_that_dies_while_all_embed_is_noticed(tmp_path):
+    assert spawn(die_embedding, 2, tmp_path) == [0, 9]
+    assert "ended or stopped answering (noticed by rank 0 of 2" in (tmp_path / "noticed").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["noticed"]
 
 
 def test_a_plain_process_is_no_session(monkeypatch):

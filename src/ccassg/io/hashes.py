@@ -1,4 +1,4 @@
-"""The hashes of a store's files: the SHA-256 of every 16 MiB, so that whoever needs a part of a file can check that part alone."""
+"""The hashes of a store's files: the SHA-256 of every 4 MiB, so that whoever needs a part of a file can check that part alone."""
 
 import hashlib
 import io
@@ -9,7 +9,8 @@ import numpy as np
 
 from ccassg.io.files import open_regular, sha256
 
-BLOCK = 2**24
+# A part may share one at each of its ends with others; 100 GB have 24,000 of them, 2 MB of a manifest.
+BLOCK = 2**22
 
 
 class BlockHashes:

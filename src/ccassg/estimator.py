@@ -28,9 +28,11 @@ from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
 from ccassg.model.presets import FAST, PRESETS
 from ccassg.system import System, with_weights
+from ccassg.training import distributed
 from ccassg.training.embedding import embed, embed_blocks
 from ccassg.training.head import GRAM_FROM
 from ccassg.training.loop import train
+from ccassg.training.reading import own_part, require_sound
 from ccassg.training.settings import Augmentation, History, OnStep, Settings
 
 Auto = Literal["auto"]
@@ -201,6 +203,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         graph = self._input(X if features is None else (X, features), reset=True)
         start = time.perf_counter()
         self._choose(graph)
+        self._check_part(graph)
         encoder: Encoder | Canonical
         history: History = {name: [] for name in Terms._fields}
         with memory.named(self._described(graph)):
@@ -214,6 +217,17 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         self.encoder_ = encoder
         self.history_ = history
         return self
+
+    def _check_part(self, graph: Graph) -> None:
+        """Check, in a session of several processes, what this one is going to read to fit."""
+        if not distributed.is_shared():
+            return
+        if self.settings_["encoder"] == "canonical":
+            require_sound(graph, 0, graph.n_nodes if distributed.speaks() else 0)  # the first solves for all
+        elif self.settings_["batch_nodes"] or self.settings_["second_view"] == "neighbour":
+            require_sound(graph)
+        else:
+            require_sound(graph, *own_part(graph))
 
     def prepare(self, graph: Graph) -> tuple[Settings, Encoder]:
         """Resolve every setting on a graph and build the untrained encoder: all of `fit` but the training."""
@@ -245,22 +259,32 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         widths = canonical.widths_of(graph, None if choice.is_auto(self.embedding_dim) else int(self.embedding_dim))
         # The directions of all sets, and the rotation of the widest with what finds it.
         memory.require(4 * graph.n_features * sum(widths) + 24 * max(widths) ** 2, self._described(graph))
-        encoder, correlation = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
+        ranks, found = distributed.active(), None
+        if ranks is None or ranks.rank == 0:
+            found = canonical.fit(graph, widths, seed=self.seed_, device=device_of(self.device))
+        if ranks is not None:
+            # One solution for all: the signs of directions are chance, and differ from one kind of processor to another.
+            found = ranks.broadcast(found)
+        assert found is not None
+        encoder, correlation = found
         if encoder.rooted:
             self.reasons_.append("features enter by their square roots: none is negative")
         if graph.n_edges:
-            found = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
-            self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {found}")
+            why = f"neighbours correlate by {correlation:.2f} along the best direction, on edges held out"
+            self.reasons_.append(f"weight of neighbours = {float(encoder.weight):.2g}: {why}")
         return encoder
 
     def transform(self, X: Any, *, features: Any = None, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
 
         X and ``features`` are as in `fit`; columns with names are brought to the order and the scale of training. With ``out``, a ``.npy`` file to make, the
-        embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory.
+        embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory. In a session
+        of several processes all call this with ``out``, and each embeds its share; the file and its rows are the first one's alone.
         """
         check_is_fitted(self)
         graph = self._input(X if features is None else (X, features), reset=False)
+        if distributed.is_shared():
+            require_sound(graph, *((0, graph.n_nodes) if out is None else own_part(graph)))
         with memory.named(self._described(graph)):
             if out is not None:
                 return embed_blocks(self.encoder_, graph, out)

@@ -160,18 +160,17 @@ def embedding(model: Any, data: Dataset, folder: Path) -> Iterator[Array]:
     """Give a model's embedding of a graph, for as long as the block lasts.
 
     That of a store is computed in blocks and lies in a temporary file in ``folder``, so that neither activations nor
-    embedding need fit into memory; systems that know no blocks embed at once. In a `distributed.session` all processes of one
-    machine compute the blocks together, and all must call this; otherwise the first process embeds alone, and the others get no row.
+    embedding need fit into memory; systems that know no blocks embed at once. In a `distributed.session` of several processes all must
+    call this: each embeds its share, or the first one embeds alone where there are no blocks. The others get no row.
     """
-    ranks = distributed.active_here() if model.embeds_in_blocks else None
-    if ranks is None and not distributed.speaks():
+    is_shared = model.embeds_in_blocks and distributed.is_shared()
+    if not is_shared and not distributed.speaks():
         yield np.empty((0, 0), np.float32)
-    elif not model.embeds_in_blocks or (ranks is None and store_of(data.graph) is None):
+    elif not is_shared and not (model.embeds_in_blocks and store_of(data.graph) is not None):
         yield model.transform(data)
     else:
         with ExitStack() as files:
-            name: Any = None
             if distributed.speaks():
-                name = files.enter_context(tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder))
-            name = name if ranks is None else ranks.broadcast(name)
-            yield model.transform(data, out=Path(name) / "embedding.npy")
+                made = tempfile.TemporaryDirectory(prefix=".ccassg-", suffix=".tmp", dir=folder)
+                folder = Path(files.enter_context(made))
+            yield model.transform(data, out=folder / "embedding.npy")

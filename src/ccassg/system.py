@@ -5,7 +5,6 @@ A system is a keyword-only dataclass, so its hyper-parameters are declared once,
 """
 
 import contextlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -21,12 +19,12 @@ from torch import Tensor, nn
 
 from ccassg import model_file, optional, parameters
 from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
-from ccassg.graph.checks import require_finite
 from ccassg.graph.kinds import is_graph
-from ccassg.graph.scaling import PIECE_ENTRIES, Scaling
+from ccassg.graph.scaling import Scaling
 from ccassg.io.open_graph import open_object
-from ccassg.io.store import release
 from ccassg.model_file import SavedModel
+from ccassg.training import distributed
+from ccassg.training.reading import require_sound
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -134,7 +132,10 @@ class System(BaseEstimator, ABC):
         X = self._opened(X, reset=reset)
         is_dataset, name = isinstance(X, Dataset), type(self).__name__
         graph = as_graph(X, need_features=self.needs_features)
-        _require_finite(graph)
+        if not (
+            self.embeds_in_blocks and distributed.is_shared()
+        ):  # else each process checks what it will read, when it is known
+            require_sound(graph)
         if self.needs_edges and graph.n_edges == 0:
             raise ValueError(f"{name} learns from edges and the graph has none; use a system that reads features")
         if reset:
@@ -175,18 +176,6 @@ class System(BaseEstimator, ABC):
     @abstractmethod
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Take back what `_state` and `_tensors` gave; the parameters are whatever the file says."""
-
-
-def _require_finite(graph: Graph) -> None:
-    """Refuse features and weights that are not finite, a piece at a time: they may lie in a store that anyone wrote."""
-    features: Any = graph.features
-    for name, array in (("features", features.data if sp.issparse(features) else features), ("weights", graph.weights)):
-        if array is None:
-            continue
-        step = max(1, PIECE_ENTRIES // max(1, math.prod(array.shape[1:])))
-        for start in range(0, len(array), step):
-            require_finite(name, array[start : start + step], start)
-            release(array)
 
 
 def with_weights(make: Callable[[], Module], tensors: dict[str, Tensor]) -> Module:

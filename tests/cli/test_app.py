@@ -27,6 +27,15 @@ def test_help_begins_with_what_a_new_user_needs(program):
     assert places == sorted(places)
 
 
+def test_of_several_processes_only_the_first_does_what_is_not_shared(program, monkeypatch, tmp_path):
+    monkeypatch.setenv("RANK", "1")  # as torchrun says it, or somebody else means it
+    assert "no such file" in program("evaluate", tmp_path / "none.parquet")[2].lower()
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert program("evaluate", tmp_path / "none.parquet") == (0, "", "")
+    monkeypatch.setenv("RANK", "0")
+    assert program("evaluate", tmp_path / "none.parquet")[0] == 2
+
+
 def options_of(text):
     """The groups of a help, each with its options as they are listed."""
     groups = {}

@@ -32,6 +32,16 @@ def test_evaluate_with_and_without_labels(program, model, files, tmp_path):
     assert "linear probe" in with_file
 
 
+@pytest.mark.slow
+def test_of_several_processes_the_first_evaluates_alone(model, tmp_path):
+    together = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m", "ccassg"]
+    command = ["evaluate", str(model), "--seeds", "1", "--json", str(tmp_path / "e.json")]
+    done = subprocess.run([*together, *command], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("effective rank") == 1
+    assert json.loads((tmp_path / "e.json").read_text())["probe"]["n_runs"] == 1
+
+
 def test_evaluate_warns_where_the_labels_were_features(program, files, tmp_path):
     nodes = tmp_path / "nodes.csv"
     nodes.write_text((files / "nodes.csv").read_text().replace(",label", ",team", 1))

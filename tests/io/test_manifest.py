@@ -43,7 +43,7 @@ def test_the_manifest_cannot_name_other_files(small, name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 3}, "version 3 of the format and this program reads 2"),
+        ({"version": 4}, "version 4 of the format and this program reads 3"),
         ({"format": "other"}, "does not describe a graph store"),
         ({"n_nodes": 5}, "parts do not cover"),
         ({"n_nodes": 5, "bounds": [0, 5]}, r"indptr has shape \(5,\), but the store needs \(6,\)"),
@@ -75,7 +75,14 @@ def test_an_altered_manifest_is_refused(small):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda e: e.pop("sha256"), lambda e: e.update(sha256=None), lambda e: e.pop("bytes"), lambda e: e.pop("dtype")],
+    [
+        lambda e: e.pop("sha256"),
+        lambda e: e.update(sha256=None),
+        lambda e: e.update(sha256=[]),
+        lambda e: e.update(sha256=[3]),
+        lambda e: e.pop("bytes"),
+        lambda e: e.pop("dtype"),
+    ],
 )
 def test_an_array_without_its_hash_size_or_type_is_refused(small, change):
     arrays = json.loads((small / MANIFEST).read_text())["arrays"]

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from ccassg import Dataset, as_graph
-from ccassg.io import store
+from ccassg.io import hashes, store
 from ccassg.io.manifest import MANIFEST, is_store, part_bounds
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
@@ -62,7 +62,7 @@ def test_round_trip(graph, tmp_path):
 def test_opening_maps_and_does_not_read(graph, tmp_path, monkeypatch):
     write_store(tmp_path / "s", graph)
     monkeypatch.setattr(store, "ALWAYS_VERIFY", 0)
-    monkeypatch.setattr(store, "sha256", lambda path: pytest.fail("a large store was read in full"))
+    monkeypatch.setattr(store, "is_unchanged", lambda *_: pytest.fail("a large store was read in full"))
     opened = open_store(tmp_path / "s").graph
     assert isinstance(opened.indices, np.memmap)
     features = opened.features
@@ -180,6 +180,82 @@ def test_text_of_ids_is_utf8_and_pointers_of_any_width_serve(small):
     replace_array(small, "ids_text", np.full(4, 255, np.uint8))
     with pytest.raises(ValueError, match=r"ids_text is no text .*UTF8"):
         open_store(small)
+
+
+def test_a_store_of_the_second_version_is_read(small):
+    manifest = json.loads((small / MANIFEST).read_text())
+    for name, entry in manifest["arrays"].items():
+        entry["sha256"] = hashlib.sha256((small / f"{name}.npy").read_bytes()).hexdigest()
+    rewrite(small, version=2, arrays=manifest["arrays"])
+    assert open_store(small, verify=True).ids.tolist() == list("abcd")
+    store.verify_rows(small, 1, 2, names=True)
+    content = (small / "indices.npy").read_bytes()
+    (small / "indices.npy").write_bytes(content[:-1] + b"\7")
+    for refused in (lambda: open_store(small), lambda: store.verify_rows(small, 0, 1, names=False)):
+        with pytest.raises(ValueError, match=r"indices\.npy was altered"):
+            refused()
+
+
+@pytest.fixture
+def by_rows(graph, tmp_path, monkeypatch):
+    """A store whose hashes are of 16 bytes each, so that there are blocks between the rows."""
+    monkeypatch.setattr(hashes, "BLOCK", 16)
+    write_store(tmp_path / "s", Dataset(graph, np.arange(N) % 3, ("a", "b", "c")))
+    return tmp_path / "s"
+
+
+def altered_at(file, position):
+    content = bytearray(file.read_bytes())
+    content[position] ^= 1
+    file.write_bytes(content)
+
+
+def test_the_rows_of_some_nodes_are_checked_alone(by_rows):
+    whole = {file.name: file.read_bytes() for file in by_rows.glob("*.npy")}
+    for name, content in whole.items():
+        rows = name.removesuffix(".npy") in ("indices", "weights", "features", "features_indices", "features_data")
+        # Of the last node, and of the first; the ends of pointers are looked at in any case.
+        for position in (136,) if "indptr" in name else (-1, 130):
+            altered_at(by_rows / name, position)
+            with pytest.raises(ValueError, match=f"{name} was altered"):
+                open_store(by_rows)
+            if rows:
+                store.verify_rows(by_rows, N // 3, N // 2, names=True)
+            named = name.startswith(("ids", "labels"))
+            start, stop = (0, N // 3) if position > 0 else (N // 3, N)
+            if named:
+                store.verify_rows(by_rows, start, stop, names=False)
+            with pytest.raises(ValueError, match=f"{name} was altered"):
+                store.verify_rows(by_rows, start, stop, names=named)
+            (by_rows / name).write_bytes(content)
+    store.verify_rows(by_rows, 0, N, names=True)
+    store.verify_rows(by_rows, 5, 5, names=True)
+
+
+def test_forged_indices_among_the_rows_are_refused(small):
+    opened = open_store(small).graph
+    indices = np.array(opened.indices)
+    indices[-1] = 99
+    replace_array(small, "indices", indices)
+    store.verify_rows(small, 0, 1, names=False)
+    with pytest.raises(ValueError, match=r"indices points outside 0 \.\. 3"):
+        store.verify_rows(small, 1, 4, names=False)
+    replace_array(small, "indptr", np.array(opened.indptr)[[0, 3, 2, 1, 4]])
+    with pytest.raises(ValueError, match="indptr decreases somewhere"):
+        store.verify_rows(small, 0, 1, names=False)
+
+
+def test_hashes_of_an_array_are_those_of_its_file(graph, by_rows, monkeypatch):
+    stored, entries = open_store(by_rows).graph, json.loads((by_rows / MANIFEST).read_text())["arrays"]
+    expected = entries["indices"]["sha256"]
+    assert store.hashes_of(graph.indices) == expected
+    own = np.array(stored.indices)
+    monkeypatch.setattr(store, "BlockHashes", lambda: pytest.fail("the manifest knows them"))
+    assert store.hashes_of(stored.indices) == expected
+    monkeypatch.undo()
+    monkeypatch.setattr(hashes, "BLOCK", 16)
+    for other in (stored.indices[::-1], stored.indices[1:], stored.indices + 1, own[::-1]):
+        assert store.hashes_of(other) == store.hashes_of(np.array(other)) != expected
 
 
 def test_a_store_of_the_first_version_is_read(small):

@@ -81,7 +81,7 @@ def test_the_manifest_says_what_is_in_the_files(graph, tmp_path):
     for name, entry in manifest["arrays"].items():
         content = files[name].read_bytes()
         array = np.load(files[name])
-        assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+        assert entry["sha256"] == [hashlib.sha256(content).hexdigest()]
         assert entry["bytes"] == len(content)
         assert entry["shape"] == list(array.shape)
         assert np.dtype(entry["dtype"]) == array.dtype

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import platform
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,7 +12,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +22,9 @@ import torch.distributed as dist
 from ccassg import CCASSG, as_graph
 from ccassg.defaults import canonical
 from ccassg.graph.partition import partition
+from ccassg.io import hashes
 from ccassg.io.embeddings import read_embeddings
+from ccassg.io.manifest import part_bounds
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model.augment import edge_structure
@@ -34,6 +36,7 @@ from ccassg.training.loop import train
 from ccassg.training.settings import Settings
 from ccassg.training.shards import make_shard
 from ccassg.training.views import TwoWayEdges
+from rank_threads import Meeting
 
 N, F = 150, 20
 ENCODERS = {
@@ -89,34 +92,13 @@ def trace_of(name, graph=None, **options):
 
 
 def test_what_torchrun_says_of_this_process(monkeypatch):
-    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+    for name in ("RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
-    assert (distributed.speaks(), distributed.n_processes(), distributed.is_first_here()) == (True, 1, True)
+    assert (distributed.speaks(), distributed.rank(), distributed.n_processes()) == (True, 0, 1)
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("LOCAL_RANK", "0")
-    assert (distributed.speaks(), distributed.n_processes(), distributed.is_first_here()) == (False, 2, True)
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    assert not distributed.is_first_here()
-
-
-class Swapping:
-    """What a `HaloExchange` asks of its rank, where the ranks are threads."""
-
-    def __init__(self, size):
-        self.size, self.boxes, self.barrier = size, {}, threading.Barrier(size)
-
-    def swap_of(self, rank):
-        def swap(received, sent, receive_counts, send_counts):
-            assert len(sent) == sum(send_counts)
-            for other, rows in enumerate(sent.clone().split(send_counts)):
-                self.boxes[rank, other] = rows
-            self.barrier.wait(10)
-            received.copy_(torch.cat([self.boxes[other, rank] for other in range(self.size)]))
-            assert [len(self.boxes[other, rank]) for other in range(self.size)] == receive_counts
-            self.barrier.wait(10)
-
-        return swap
+    assert (distributed.speaks(), distributed.rank(), distributed.n_processes()) == (False, 1, 2)
+    assert not distributed.is_shared()  # no session
 
 
 @pytest.mark.parametrize("kind", ["undirected", "weighted directed"])
@@ -128,10 +110,8 @@ def test_aggregations_over_shards_are_those_of_the_whole_graph(kind, size):
     whole, _ = TwoWayEdges(edge_structure(graph), weighted=graph.weights is not None).drop(0.4, **chosen)
     x, g = torch.rand(2, N, 3, dtype=torch.float64)
     dense = whole.to_dense().double()
-    swapping, found = Swapping(size), {}
 
-    def rank_of(rank):
-        ranks = SimpleNamespace(rank=rank, size=size, swap=swapping.swap_of(rank))
+    def rank_of(ranks):
         nodes, edges, exchange = make_shard(graph, parts, ranks, False)
         a, a_t = edges.drop(0.4, **chosen, total_sent=exchange.everywhere)
         n_own = len(nodes) - exchange.n_halo
@@ -142,15 +122,11 @@ def test_aggregations_over_shards_are_those_of_the_whole_graph(kind, size):
         assert torch.equal(spread, x[nodes])
         forward = a.to_dense().double() @ spread
         back = exchange.collect(a_t.to_dense().double() @ g[nodes[:n_own]])
-        found[rank] = nodes[:n_own], forward, back, torch.tensor([exchange.n_halo])
+        return nodes[:n_own], forward, back, torch.tensor([exchange.n_halo])
 
-    threads = [threading.Thread(target=rank_of, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert sorted(torch.cat([own for own, *_ in found.values()]).tolist()) == list(range(N))
-    for own, forward, back, n_halo in found.values():
+    found = Meeting(size).run(rank_of)
+    assert sorted(torch.cat([own for own, *_ in found]).tolist()) == list(range(N))
+    for own, forward, back, n_halo in found:
         torch.testing.assert_close(forward, (dense @ x)[own], rtol=1e-6, atol=1e-7)
         torch.testing.assert_close(back, (dense.T @ g)[own], rtol=1e-6, atol=1e-7)
         assert (int(n_halo) > 0) == (size > 1)
@@ -337,10 +313,12 @@ def work(rank, size, port, folder):
         for changes in ({"loss_nodes": 10}, {"augmentations": (lambda g, *_: g,)}):
             with pytest.raises(ValueError, match="single process only"):
                 train(ENCODERS["two layers"](), graph_of(""), settings(**changes))
-        os.environ["LOCAL_WORLD_SIZE"] = str(size)
         for name, (encoder, graph) in embedded(folder).items():
-            z = embed_blocks(encoder, graph, folder / f"{name}.npy", block=20)
-            np.save(folder / f"{name} {rank}.npy", z)
+            # As on machines of their own: none but the first knows the folder of the result.
+            out = folder / f"{name}.npy" if speaks else folder / "elsewhere" / "z.npy"
+            z = embed_blocks(encoder, graph, out, block=20, spill_from=1000)
+            results[f"rows of {name}"] = z.shape
+        results["canonical"] = CCASSG(random_state=rank).fit(graph_of("")).encoder_.directions.sum().item()
     (folder / f"rank{rank}.json").write_text(json.dumps(results))
 
 
@@ -350,9 +328,40 @@ def embedded(folder):
     return {
         "gcn": (ENCODERS["three layers"](), graph_of("weighted directed")),
         "mlp": (ENCODERS["mlp"](), graph),
+        "narrow features": (gcn((F, 30, 8)), as_graph(graph.adjacency(), graph.features.toarray())),
         "canonical": (canonical.fit(graph, (5, 6, 4))[0], graph),
+        "without edges": (canonical.fit(as_graph(sp.csr_array((N, N)), graph.features), (5, 6, 0))[0], graph),
         "stored": (ENCODERS["two layers"](), open_store(folder / "store").graph),
     }
+
+
+def own_copies(folder, rank):
+    """Stores of which this process has copies of its own, in which what it need not read is destroyed."""
+    return {name: folder / f"{name} of {rank}" for name in ("sparse", "dense")}
+
+
+def read_own(rank, size, port, folder):
+    """Fit and embed from an own copy of a store, in whose other part every byte of edges and features is wrong."""
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    hashes.BLOCK = 64
+    results = {}
+    with distributed.session() as speaks:
+        for kind, path in own_copies(folder, rank).items():
+            for encoder, given in {"gcn": {"n_steps": 3}, "canonical": {}}.items():
+                whole = folder / kind if encoder == "canonical" and speaks else path  # the first solves for all
+                graph = open_store(whole, verify=False).graph
+                model = CCASSG(encoder=encoder, random_state=0, **given).fit(graph, checkpoint=folder / "c")
+                z = model.transform(open_store(path, verify=False), out=folder / f"{kind} {encoder}.npy")
+                results[f"{kind} {encoder}"] = z.shape
+                if speaks:
+                    model.save(folder / f"{kind} {encoder}")
+                    (folder / "c").unlink(missing_ok=True)
+        try:
+            CCASSG(encoder="gcn", random_state=0).fit(open_store(own_copies(folder, 1 - rank)["dense"], verify=False))
+        except ValueError as error:
+            results["of another"] = str(error)
+    (folder / f"own {rank}.json").write_text(json.dumps(results))
 
 
 def die(rank, size, port, folder):
@@ -370,6 +379,19 @@ def die(rank, size, port, folder):
     except distributed.LostRankError as error:
         died = float((folder / "died").read_text())
         (folder / "noticed.json").write_text(json.dumps({"message": str(error), "after": time.time() - died}))
+
+
+def die_embedding(rank, size, port, folder):
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    try:
+        with distributed.session():
+            if rank == 1:
+                distributed.active()
+                os._exit(9)
+            embed_blocks(ENCODERS["two layers"](), graph_of(""), folder / "z.npy")
+    except distributed.LostRankError as error:
+        (folder / "noticed").write_text(str(error))
 
 
 def spawn(target, size, folder):
@@ -413,15 +435,67 @@ def test_ranks_may_read_a_partitioned_store(together):
     np.testing.assert_allclose(first["store"]["loss"], alone["loss"], rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["gcn", "mlp", "canonical", "stored"])
+@pytest.mark.parametrize("name", ["gcn", "mlp", "narrow features", "canonical", "without edges", "stored"])
 def test_two_processes_embed_into_one_file(together, name):
-    _, folder = together
+    (first, second), folder = together
     encoder, graph = embedded(folder)[name]
     z = np.load(folder / f"{name}.npy")
     np.testing.assert_allclose(z, embed(encoder, graph).numpy(), rtol=1e-4, atol=1e-5)
-    for rank in (0, 1):
-        assert np.array_equal(np.load(folder / f"{name} {rank}.npy"), z)
-    assert not [*folder.glob(".ccassg*"), *folder.glob("tmp*")]
+    assert first[f"rows of {name}"] == list(z.shape)
+    assert second[f"rows of {name}"] == [0, z.shape[1]]
+    assert not [*folder.glob(".ccassg*"), *folder.glob("tmp*"), *folder.glob("elsewhere")]
+
+
+def test_directions_are_those_of_the_first_process(together):
+    (first, second), _ = together
+    assert first["canonical"] == second["canonical"]
+
+
+def destroy(store, start, stop):
+    """Turn round every bit of what a store holds of the edges and features of some nodes."""
+    graph = open_store(store).graph
+    sparse = sp.issparse(graph.features)
+    rows = {"indices": (graph.indptr[start], graph.indptr[stop]), "features": (start, stop)}
+    if sparse:
+        ends = graph.features.indptr[start], graph.features.indptr[stop]
+        rows |= {"features_indices": ends, "features_data": ends}
+        del rows["features"]
+    for name, (first, last) in rows.items():
+        array = np.load(store / f"{name}.npy", mmap_mode="r+")
+        whole = array.reshape(len(array), -1).view(np.uint8)
+        # Those within a block of the own rows are checked with them.
+        edge = -(-64 // whole.shape[1])
+        first, last = first + edge * (first > 0), last - edge * (last < len(array))
+        whole[first:last] ^= 255
+        array.flush()
+
+
+def test_each_process_reads_and_checks_nothing_but_its_part_of_a_store(tmp_path, monkeypatch):
+    monkeypatch.setattr(hashes, "BLOCK", 64)
+    for kind in ("sparse", "dense"):
+        graph = graph_of("")
+        graph = graph if kind == "sparse" else graph.with_features(graph.features.toarray())
+        write_store(tmp_path / kind, graph, parts=partition(graph, 2))
+        bounds = part_bounds(tmp_path / kind)
+        for rank in (0, 1):
+            copy = own_copies(tmp_path, rank)[kind]
+            shutil.copytree(tmp_path / kind, copy)
+            destroy(copy, *(bounds[1 - rank : 3 - rank]))
+            with pytest.raises(ValueError, match="was altered"):
+                open_store(copy, verify=True)
+    assert spawn(read_own, 2, tmp_path) == [0, 0]
+    results = [json.loads((tmp_path / f"own {rank}.json").read_text()) for rank in (0, 1)]
+    for kind in ("sparse", "dense"):
+        for encoder in ("gcn", "canonical"):
+            name = f"{kind} {encoder}"
+            graph = open_store(tmp_path / kind, verify=True).graph
+            model, z = CCASSG.load(tmp_path / name), np.load(tmp_path / f"{name}.npy")
+            np.testing.assert_allclose(z, model.transform(graph), rtol=1e-4, atol=1e-5)
+            assert [each[name] for each in results] == [list(z.shape), [0, z.shape[1]]]
+            if encoder == "gcn":
+                alone = CCASSG(encoder="gcn", n_steps=3, random_state=0).fit(graph)
+                np.testing.assert_allclose(model.history_["loss"], alone.history_["loss"], rtol=1e-4)
+    assert all("was altered: its hash differs" in each["of another"] for each in results)
 
 
 def test_checkpoints_continue_on_another_number_of_processes(together):
@@ -448,6 +522,12 @@ def test_a_process_that_dies_is_noticed(tmp_path):
     assert noticed["after"] < 60
 
 
+def test_a_process_that_dies_while_all_embed_is_noticed(tmp_path):
+    assert spawn(die_embedding, 2, tmp_path) == [0, 9]
+    assert "ended or stopped answering (noticed by rank 0 of 2" in (tmp_path / "noticed").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["noticed"]
+
+
 def test_a_plain_process_is_no_session(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with distributed.session() as speaks:
@@ -460,7 +540,7 @@ import os, sys
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
-sys.path.insert(0, {tests!r})
+sys.path[:0] = [{tests!r}, os.path.dirname({tests!r})]
 from test_distributed import ENCODERS, graph_of, settings
 from ccassg.training import distributed
 from ccassg.training.loop import train

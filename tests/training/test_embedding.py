@@ -1,7 +1,5 @@
 """Embedding in blocks gives what embedding at once gives."""
 
-import contextlib
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,7 +11,7 @@ from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model import augment
 from ccassg.model.encoder import gcn, mlp
-from ccassg.training import embedding
+from ccassg.training import embedding, share
 from ccassg.training.embedding import embed, embed_blocks, require_finite_rows
 from ccassg.training.rows import feature_tensor, neighbours
 
@@ -80,7 +78,7 @@ def test_no_room_on_the_disk_is_said_before_any_work(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(embedding.os, "posix_fallocate", full)
+    monkeypatch.setattr(share.os, "posix_fallocate", full)
     with pytest.raises(OSError, match=r"cannot write .*z\.npy: No space left on device"):
         embed_blocks(gcn((F, 4)), GRAPHS["dense"], tmp_path / "z.npy")
     assert list(tmp_path.iterdir()) == []
@@ -94,7 +92,7 @@ def test_no_room_for_activations_on_the_disk_is_said_as_well(tmp_path, monkeypat
         if n_bytes == 4 * N * 16:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(embedding.os, "posix_fallocate", full)
+    monkeypatch.setattr(share.os, "posix_fallocate", full)
     with pytest.raises(OSError, match=r"cannot write .*z\.npy: No space left on device"):
         embed_blocks(gcn((F, 16, 4)), GRAPHS["dense"], tmp_path / "z.npy", spill_from=0)
     assert reserved == [(0, 128 + 4 * N * 4), (0, 4 * N * 16)]  # the result with its header, then a hidden layer
@@ -131,19 +129,6 @@ def test_one_node_at_a_time(make, tmp_path):
     for spill_from in (4 * N * 16, 4 * N * 16 - 1):
         z = embed_blocks(encoder, GRAPHS["sparse"], tmp_path / "z.npy", block=1, spill_from=spill_from)
         np.testing.assert_allclose(z, embed(encoder, GRAPHS["sparse"]).numpy(), rtol=1e-4, atol=1e-5)
-
-
-def test_room_in_memory_up_to_the_limit_and_on_the_disk_beyond(tmp_path):
-    graph = as_graph(np.zeros((2, 0), np.int64), np.eye(3, dtype=np.float32))
-    with contextlib.ExitStack() as files:
-        inside = embedding._Work(graph, 2, tmp_path, 4 * 3 * 5, files, None).scratch(5)
-        beyond = embedding._Work(graph, 2, tmp_path, 4 * 3 * 5 - 1, files, None).scratch(5)
-        assert not isinstance(inside, np.memmap)
-        assert isinstance(beyond, np.memmap)
-        for room in (inside, beyond):
-            assert room.shape == (3, 5)
-            assert room.dtype == np.float32
-            room[:] = 1  # it may be written to
 
 
 def test_weighted_degrees_in_blocks(monkeypatch):

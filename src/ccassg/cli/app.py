@@ -42,6 +42,8 @@ class _Commands(TyperGroup):
         return command
 
 
+# What several processes do together.
+TOGETHER = ("fit", "embed")
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
 
 
@@ -71,6 +73,7 @@ error_console = _Console(stderr=True)
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the versions of what matters.", is_eager=True)
     ] = False,
@@ -82,6 +85,9 @@ def options(
         for name, number in sorted(versions().items(), key=lambda item: (item[0] != "ccassg", item[0])):
             say(f"{name} {number}")
         raise typer.Exit
+    is_first = "WORLD_SIZE" not in os.environ or os.environ.get("RANK", "0") == "0"
+    if context.invoked_subcommand not in TOGETHER and not is_first:
+        raise typer.Exit  # of the processes that torchrun started, one does this alone
 
 
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets' files; else CCASSG_DATA.")]

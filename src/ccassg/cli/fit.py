@@ -61,7 +61,8 @@ def fit(
     if distributed.speaks():  # the first process writes for all
         folders.require_ours(output, run.FILES, inputs=files.paths)
     with folders.locked(output) if distributed.speaks() else contextlib.nullcontext():
-        data = files.open(verify=distributed.is_first_here())
+        # Several processes that share the work check what each of them reads.
+        data = files.open(verify=distributed.n_processes() == 1 or not model.embeds_in_blocks)
         say(f"{files.graph}: {data.graph!r}")
         say_notes(data.notes)
         if (output / run.RUN).exists():
@@ -80,7 +81,7 @@ def fit(
                     say(f"chose {reason}")
                 if distributed.n_processes() > 1 and getattr(model, "settings_", {}).get("encoder") == "canonical":
                     say(
-                        "note: every process solved the same problem, as this encoder is not trained; -s encoder=gcn shares the work"
+                        "note: one process solved this for all, as the encoder is not trained; -s encoder=gcn shares the work"
                     )
                 z = held.enter_context(run.embedding(model, data, output))
             if not distributed.speaks():
@@ -113,7 +114,7 @@ def embed(
 ) -> None:
     """Embed a graph with a trained model: nodes seen in training or not, one row each under its own id.
 
-    Started by torchrun on one machine, its processes embed together.
+    Started by torchrun, on one machine or several, its processes embed together.
 
     Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
     """
@@ -128,7 +129,7 @@ def embed(
     if distributed.speaks():
         require_replaceable(output, is_ours, inputs=[model, *files.paths])
     encoder = systems.load(model)
-    data = files.open(like=encoder.features_, verify=distributed.is_first_here())
+    data = files.open(like=encoder.features_, verify=distributed.n_processes() == 1 or not encoder.embeds_in_blocks)
     say_notes(data.notes)
     with warnings.catch_warnings(), contextlib.ExitStack() as held:
         warnings.showwarning = lambda message, *_, **__: say_notes([str(message)])

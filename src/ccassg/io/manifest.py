@@ -12,9 +12,10 @@ import numpy as np
 from ccassg.graph.feature_space import check_idf
 from ccassg.graph.scaling import check_scaling
 from ccassg.io.files import read_json
+from ccassg.io.hashes import are_hashes
 
-# Version 1, which is read too, has strings in ids.npy, each of the width of the longest.
-FORMAT, VERSION = "ccassg graph store", 2
+# Earlier versions are read too: both have one hash for each file, and 1 has strings in ids.npy, each of the width of the longest.
+FORMAT, VERSION = "ccassg graph store", 3
 MANIFEST = "manifest.json"
 # The arrays of a store, and which types of NumPy they may have.
 KINDS = {
@@ -41,7 +42,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = read_json(file)
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ValueError(f"{file} does not describe a graph store")
-        if manifest["version"] not in (1, VERSION):
+        if manifest["version"] not in (1, 2, VERSION):
             raise ValueError(
                 f"{folder} has version {manifest['version']!r} of the format and this program reads {VERSION}; convert again"
             )
@@ -53,8 +54,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             np.dtype(entry["dtype"])
             if any(not isinstance(size, int) or size < 0 for size in (*entry["shape"], entry["bytes"])):
                 raise ValueError(f"{file} gives {name} an impossible shape or size")
-            if not isinstance(entry["sha256"], str):
-                raise ValueError(f"{file} gives {name} no hash")
+            if not are_hashes(entry["sha256"], entry["bytes"]):
+                raise ValueError(f"{file} gives {name} no hashes that fit its size")
         counts = [manifest[key] for key in ("n_nodes", "n_edges", "n_features")]
         bounds = manifest["bounds"]
         if any(not isinstance(value, int) or value < 0 for value in (*counts, *bounds)):

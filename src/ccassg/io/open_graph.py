@@ -8,7 +8,7 @@ from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
 from ccassg.io import tables
 from ccassg.io.graphs import read_graph
-from ccassg.io.manifest import is_store
+from ccassg.io.manifest import is_store, read_manifest
 from ccassg.io.objects import holds_graph
 from ccassg.io.store import open_store
 from ccassg.io.tables import Learned
@@ -17,7 +17,8 @@ from ccassg.io.tables import Learned
 def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Dataset:
     """Open a dataset by its name, a store, or whatever `read_graph` takes (``verify``: see `open_store`, the rest: `read_graph`).
 
-    A store is read against its hashes: whatever a command does with it takes longer, and a wrong index could crash it.
+    A store is read against its hashes: whatever a command does with it takes longer, and a wrong index could crash it. Without ``verify``
+    so is one of a directed graph, whose edges are turned round by every process.
     """
     if isinstance(graph, str) and not graph.strip():
         raise ValueError("the name of the graph is empty; name a file, a folder or a dataset")
@@ -59,4 +60,4 @@ def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:
                 f"{path} is a store, which holds its own edges, features, labels and ids; leave `{name}` out here and give it "
                 f"to ccassg convert"
             )
-    return open_store(path, verify=verify)
+    return open_store(path, verify=verify or read_manifest(Path(path))["directed"])

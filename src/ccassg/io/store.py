@@ -1,6 +1,6 @@
 """A graph on disk: a folder of memory-mapped arrays and a manifest, opened without reading it.
 
-    manifest.json                                   format, shapes, types, sizes and sha256 of everything else
+    manifest.json                                   format, shapes, types, sizes and hashes of everything else
     indptr.npy  indices.npy  weights.npy            the adjacency, as in `Graph`
     features.npy                                    dense features, or
     features_indptr.npy  features_indices.npy  features_data.npy   sparse ones
@@ -10,8 +10,8 @@
 
 A store is written beside its final place and renamed, so that it is there whole or not at all; one that is replaced is set
 aside meanwhile, and put back by whoever opens it next if the program was killed in between. Opening it checks every size
-and header; reading all of it against the hashes takes time on large ones and is done on demand. Nothing in it is a pickle.
-`ccassg.io.storewriter` writes them.
+and header; reading all of it against the hashes (`ccassg.io.hashes`) takes time on large ones and is done on demand, and for some
+nodes alone by `verify_rows`. Nothing in it is a pickle. `ccassg.io.storewriter` writes them.
 """
 
 import mmap
@@ -25,7 +25,8 @@ import scipy.sparse as sp
 
 from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import mapped
-from ccassg.io.files import first_line, open_regular, sha256
+from ccassg.io.files import first_line, open_regular
+from ccassg.io.hashes import BlockHashes, header, is_unchanged
 from ccassg.io.manifest import KINDS, MANIFEST, is_store, read_manifest
 
 # Hashing this much takes well under a second, so a store up to this size is checked at every opening.
@@ -35,6 +36,11 @@ CHUNK_BYTES = 2**24
 _FEATURE_PARTS = ("features_indptr", "features_indices", "features_data")
 # What points, and into what.
 _POINTERS = {"indptr": "indices", "features_indptr": "features_indices", "ids_indptr": "ids_text"}
+# What has entries, not rows, and what tells which entries are those of a node.
+_ENTRIES = {
+    "indices": "indptr", "weights": "indptr", "features_indices": "features_indptr", "features_data": "features_indptr",
+}  # fmt: skip
+_ROWS = ("features", *_ENTRIES)
 
 
 def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> Dataset:
@@ -75,7 +81,8 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
     arrays = {name: _open_array(folder, name, entry, verify) for name, entry in entries.items()}
     _check_consistent(folder, manifest, arrays)
     if verify:
-        _check_content(folder, manifest, arrays)
+        _check_pointers(folder, arrays)
+        _check_indices(folder, manifest, arrays, 0, manifest["n_nodes"])
     features: Features | None = arrays.get("features")
     if _FEATURE_PARTS[0] in arrays:
         shape = (manifest["n_nodes"], manifest["n_features"])
@@ -93,6 +100,51 @@ def open_store(path: str | os.PathLike[str], *, verify: bool | None = None) -> D
     names = (manifest["class_names"], manifest["feature_names"])
     classes, columns = (None if given is None else tuple(given) for given in names)
     return Dataset(graph, arrays.get("labels"), classes, columns, manifest["scaling"], idf=manifest["idf"])
+
+
+def verify_rows(folder: Path, start: int, stop: int, *, names: bool) -> None:
+    """Check what a store holds of the nodes ``start .. stop`` as `open_store` checks all of it; ValueError.
+
+    Of edges and features nothing else is read but what shares a block with it, and ids and labels, all of them, only with
+    ``names``. Pointers are checked whole.
+    """
+    manifest = read_manifest(folder)
+    whole = [name for name in KINDS if name not in _ROWS and (names or name in _ENTRIES.values())]
+    arrays = {
+        name: _open_array(folder, name, entry, verify=name in whole) for name, entry in manifest["arrays"].items()
+    }
+    _check_consistent(folder, manifest, arrays)
+    _check_pointers(folder, arrays)
+    for name in (name for name in _ROWS if arrays.get(name) is not None and arrays[name].size):
+        array, entry = arrays[name], manifest["arrays"][name]
+        first, last = _range(arrays, name, start, stop)
+        n_bytes, head = array.nbytes // len(array), entry["bytes"] - array.nbytes
+        if first < last:
+            _require_unchanged(folder / f"{name}.npy", entry, head + first * n_bytes, head + last * n_bytes)
+    _check_indices(folder, manifest, arrays, start, stop)
+    if names and "ids_indptr" in arrays:
+        _strings(folder, arrays, verify=True)
+
+
+def hashes_of(array: Array) -> list[str]:
+    """Return the hashes that an array has in a store, or would have; those of a store's are in its manifest, and nothing is read.
+
+    In stores before version 3 they are not, and the array is read.
+    """
+    base = mapped(array)
+    if base is not None and (folder := _store_of(base)) is not None:
+        entry: dict[str, Any] = read_manifest(folder)["arrays"].get(Path(str(base.filename)).stem, {})
+        is_whole = array.ctypes.data == base.ctypes.data and array.flags.c_contiguous
+        is_its_file = is_whole and (array.dtype.str, list(array.shape)) == (entry.get("dtype"), entry.get("shape"))
+        if is_its_file and isinstance(entry["sha256"], list):
+            return list(entry["sha256"])
+    hashes, dtype = BlockHashes(), array.dtype.newbyteorder("<")
+    hashes.update(header(dtype, array.shape))
+    content = np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8)
+    for start in range(0, len(content), CHUNK_BYTES):
+        hashes.update(content[start : start + CHUNK_BYTES].data)
+        release(array)
+    return hashes.finish()
 
 
 def require_own(path: Path) -> None:
@@ -147,8 +199,8 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], verify: bool) ->
         raise ValueError(
             f"{file} has {size} bytes instead of {entry['bytes']}; it was cut off or altered, convert again"
         )
-    if verify and sha256(file) != entry["sha256"]:
-        raise ValueError(f"{file} was altered: its hash differs from the manifest's; convert the graph again")
+    if verify:
+        _require_unchanged(file, entry)
     shape = tuple(entry["shape"])
     try:
         if np.prod(shape):
@@ -192,20 +244,37 @@ def _check_consistent(folder: Path, manifest: dict[str, Any], arrays: dict[str, 
             raise ValueError(f"{folder}: {pointer} does not end where {entries} does; convert the graph again")
 
 
-def _check_content(folder: Path, manifest: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """Check what the hashes cannot tell of a store that somebody made by hand: every index must be one."""
-    limits = {"indices": manifest["n_nodes"], "features_indices": manifest["n_features"]}
-    for pointer, entries in _POINTERS.items():
-        if pointer not in arrays or entries not in limits:
-            continue
+def _require_unchanged(file: Path, entry: dict[str, Any], first: int = 0, last: int | None = None) -> None:
+    if not is_unchanged(file, entry["sha256"], first, last):
+        raise ValueError(f"{file} was altered: its hash differs from the manifest's; convert the graph again")
+
+
+def _range(arrays: dict[str, Array], name: str, start: int, stop: int) -> tuple[int, int]:
+    """Return where what an array holds of some nodes begins and ends."""
+    if name not in _ENTRIES:
+        return start, stop
+    pointer = arrays[_ENTRIES[name]]
+    return int(pointer[start]), int(pointer[stop])
+
+
+def _check_pointers(folder: Path, arrays: dict[str, Array]) -> None:
+    """Check what the hashes cannot tell of a store that somebody made by hand: no row ends before it begins."""
+    for pointer in sorted({*_ENTRIES.values()} & arrays.keys()):
         if (np.diff(arrays[pointer]) < 0).any():
             raise ValueError(f"{folder}: {pointer} decreases somewhere; this store was not written by ccassg convert")
-        values = arrays[entries]
-        for start in range(0, len(values), CHUNK_BYTES):
-            piece = values[start : start + CHUNK_BYTES]
-            if piece.min() < 0 or piece.max() >= limits[entries]:
-                raise ValueError(f"{folder}: {entries} points outside 0 .. {limits[entries] - 1}")
-            release(values)
+
+
+def _check_indices(folder: Path, manifest: dict[str, Any], arrays: dict[str, Array], start: int, stop: int) -> None:
+    """Check, for the nodes ``start .. stop``, that every index is one."""
+    for name, limit in (("indices", manifest["n_nodes"]), ("features_indices", manifest["n_features"])):
+        if name not in arrays:
+            continue
+        first, last = _range(arrays, name, start, stop)
+        for piece in range(first, last, CHUNK_BYTES):
+            values = arrays[name][piece : min(piece + CHUNK_BYTES, last)]
+            if values.min() < 0 or values.max() >= limit:
+                raise ValueError(f"{folder}: {name} points outside 0 .. {limit - 1}")
+            release(arrays[name])
 
 
 def _strings(folder: Path, arrays: dict[str, Array], verify: bool) -> pa.Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
@@ -17,6 +16,7 @@ import pyarrow as pa
 from ccassg.graph import Array, Dataset, Features, Graph
 from ccassg.graph.checks import check_kind
 from ccassg.io.atomic import said_of, sync, write_bytes_atomic
+from ccassg.io.hashes import BlockHashes, header
 from ccassg.io.ids import id_array
 from ccassg.io.manifest import FORMAT, MANIFEST, VERSION, aside, is_store, manifest_hash, recover
 from ccassg.io.store import CHUNK_BYTES, require_own
@@ -131,21 +131,18 @@ class StoreWriter:
     def add_pieces(self, name: str, dtype: Any, shape: tuple[int, ...], pieces: Iterator[Array]) -> None:
         """Write one array given as pieces along its first axis."""
         dtype = np.dtype(dtype).newbyteorder("<")
-        digest = hashlib.sha256()
+        hashes, begin = BlockHashes(), header(dtype, shape)
         path = self._folder / f"{name}.npy"
         with said_of(self.path), open(path, "wb") as file:
-            np.lib.format.write_array_header_2_0(
-                file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-            )
-            file.flush()
-            digest.update(path.read_bytes())
+            file.write(begin)
+            hashes.update(begin)
             rows = 0
             for piece in pieces:
                 block = np.ascontiguousarray(piece, dtype=dtype)
                 # Not `ndarray.tofile`, whose errors do not say that the disk is full.
                 content = block.data if block.size and block.dtype.kind != "U" else block.tobytes()
                 file.write(content)
-                digest.update(content)
+                hashes.update(content)
                 rows += len(block)
             file.flush()
             os.fsync(file.fileno())
@@ -153,7 +150,7 @@ class StoreWriter:
             raise ValueError(f"{name} was announced with {shape[0]} rows, but {rows} came")
         size = path.stat().st_size
         self._entries[name] = {
-            "dtype": dtype.str, "shape": list(shape), "bytes": size, "sha256": digest.hexdigest(),
+            "dtype": dtype.str, "shape": list(shape), "bytes": size, "sha256": hashes.finish(),
         }  # fmt: skip
 
     def add_adjacency(self, graph: Graph, order: Array | None = None) -> None:

@@ -22,7 +22,7 @@ from torch import Tensor
 from ccassg.graph import Array, Graph
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.io.folders import is_checkpoint
-from ccassg.io.store import release
+from ccassg.io.store import hashes_of, release
 from ccassg.model.encoder import Encoder
 from ccassg.training.batches import RunningMoments
 from ccassg.training.settings import History, Settings
@@ -115,11 +115,14 @@ def resume(path: Path, fingerprint: str, state: State, n_steps: int) -> bool:
 
 
 def fingerprint_of(settings: Settings, graph: Graph, encoder: Encoder) -> str:
-    """Hash all that the course of a run depends on; a checkpoint of another run is not resumed."""
+    """Hash all that the course of a run depends on; a checkpoint of another run is not resumed.
+
+    A store's manifest says which graph it is, so that nothing of the store is read here.
+    """
     known = asdict(settings) | {
         "augmentations": [_name_of(function) for function in settings.augmentations],
         "n_steps": None,  # a longer run continues a shorter one
-        "graph": [graph.directed, graph.n_features, digest_of(_arrays(graph))],
+        "graph": [graph.directed, graph.n_features, {name: hashes_of(array) for name, array in _arrays(graph).items()}],
         "dims": encoder.dims,
         "propagate": encoder.propagate,
     }

@@ -42,17 +42,17 @@ class LostRankError(ConnectionError):
 
 def speaks() -> bool:
     """Tell whether this process, of those that torchrun started, is the one to print and to write files."""
-    return int(os.environ.get("RANK", "0")) == 0
+    return rank() == 0
+
+
+def rank() -> int:
+    """Return the number of this process among those that torchrun started with it."""
+    return int(os.environ.get("RANK", "0"))
 
 
 def n_processes() -> int:
     """Return how many processes torchrun started with this one."""
     return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def is_first_here() -> bool:
-    """Tell whether this process, of those that torchrun started, is the first on its machine."""
-    return int(os.environ.get("LOCAL_RANK", "0")) == 0
 
 
 @contextlib.contextmanager
@@ -75,7 +75,8 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
         # torchrun keeps its store over restarts: without a prefix of its own, a process could read the addresses of the dead.
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
-        backend = "nccl" if cuda else "gloo"
+        # What is embedded in blocks lies in the processor's memory in either case.
+        backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SETUP_TIMEOUT)
         global _roll
         _roll = _Roll(store, rank, size, checkpoint)
@@ -90,14 +91,12 @@ def session(device: str = "cpu", checkpoint: Path | None = None) -> Iterator[boo
 
 def active() -> Ranks | None:
     """Return the processes this one trains with, inside a `session` of several; else None. All of them must call it."""
-    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() < 2:
-        return None
-    return Ranks()
+    return Ranks() if is_shared() else None
 
 
-def active_here() -> Ranks | None:
-    """Return those of `active` where all of them run on this machine and so see the same memory-mapped files; else None."""
-    return active() if n_processes() == int(os.environ.get("LOCAL_WORLD_SIZE", "1")) else None
+def is_shared() -> bool:
+    """Tell whether this process is in a `session` of several."""
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
 class Ranks:
@@ -129,43 +128,17 @@ class Ranks:
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.barrier()
 
+    def keep_pace(self) -> None:
+        """Wait for ranks that have a step's time to come here; one that does not come is lost."""
+        with _lost_ranks(f"by rank {self.rank} of {self.size}"):
+            dist.barrier(self._group)
+
     def broadcast(self, value: Any) -> Any:
         """Return rank 0's value, for everyone; waits for ranks that are still reading."""
         box = [value if self.rank == 0 else None]
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.broadcast_object_list(box)
         return box[0]
-
-
-class HaloExchange:
-    """Rows that a rank needs of others: they follow its own ones in a tensor of (own + ``n_halo``, d).
-
-    ``sent_rows`` are the own rows that others need, those for rank 0 first. The counts say how many rows go to, and come from,
-    each rank.
-    """
-
-    def __init__(self, ranks: Ranks, sent_rows: Tensor, send_counts: list[int], receive_counts: list[int]) -> None:
-        self.ranks, self.sent_rows = ranks, sent_rows
-        self.send_counts, self.receive_counts = send_counts, receive_counts
-        self.n_halo = sum(receive_counts)
-
-    def spread(self, rows: Tensor) -> Tensor:
-        """Fill in the rows of the halo from the ranks that own them; return the tensor."""
-        halo = rows[len(rows) - self.n_halo :]
-        self.ranks.swap(halo, rows[self.sent_rows], self.receive_counts, self.send_counts)
-        return rows
-
-    def collect(self, rows: Tensor) -> Tensor:
-        """Add the rows of the halo to their owners' (the reverse of `spread`); return the own ones."""
-        n_own = len(rows) - self.n_halo
-        back = rows.new_empty(len(self.sent_rows), *rows.shape[1:])
-        self.ranks.swap(back, rows[n_own:], self.send_counts, self.receive_counts)
-        return rows[:n_own].index_add_(0, self.sent_rows, back)
-
-    def everywhere(self, amounts: Tensor) -> Tensor:
-        """Add up, per sender, own and halo, what it sends to this and all other ranks; in place."""
-        self.collect(amounts)
-        return self.spread(amounts)
 
 
 class _Roll:

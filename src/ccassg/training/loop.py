@@ -54,7 +54,7 @@ def train(
     )
     state = checkpoint.State(encoder, optimizer, {name: [] for name in Terms._fields}, moments)
     saved = checkpoint_path if ranks is None or ranks.rank == 0 else None
-    fingerprint = "" if saved is None else checkpoint.fingerprint_of(settings, graph, encoder)  # reads the whole graph
+    fingerprint = "" if saved is None else checkpoint.fingerprint_of(settings, graph, encoder)
     if saved is not None:
         checkpoint.resume(saved, fingerprint, state, settings.n_steps)
     if ranks is not None:

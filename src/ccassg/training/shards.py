@@ -15,7 +15,8 @@ from ccassg.graph.sparse import CSR
 from ccassg.io import manifest, store
 from ccassg.model.augment import EdgeStructure
 from ccassg.model.encoder import Encoder
-from ccassg.training.distributed import HaloExchange, Ranks
+from ccassg.training.distributed import Ranks
+from ccassg.training.halo import HaloExchange, find_halo
 from ccassg.training.products import FirstProduct, first_product
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 from ccassg.training.settings import Settings
@@ -42,7 +43,7 @@ class ShardViews:
         self.nodes, self.all_features = nodes, feature_tensor(graph, "cpu")
         self.received = neighbours(graph)[0] if has_pairs(graph, encoder, settings) else None
         # The partners' rows are others at every step.
-        self.features = self._product(nodes) if self.received is None else None
+        self.features = self._own_product(ranks) if self.received is None else None
 
     def __call__(self, step: int) -> StepInputs:
         """Return features, views and number of nodes in the loss, over all ranks, at ``step``."""
@@ -53,6 +54,13 @@ class ShardViews:
             needed, layers = pair_layers(self.nodes, drawn, self.n_layers, self.device)
             features = self._product(needed)
         return features, step_views(self.settings, self.n_features, step, layers, self.device), self.n_nodes
+
+    def _own_product(self, ranks: Ranks) -> FirstProduct:
+        """Return the product of the own features and those of the halo, which come from their owners: nobody reads another part."""
+        n_halo = 0 if self.exchange is None else self.exchange.n_halo
+        own = take_rows(self.all_features, self.nodes[: len(self.nodes) - n_halo]).to(self.device)
+        ranks.wait()  # for those that are still reading
+        return first_product(own if self.exchange is None else self.exchange.with_halo(own))
 
     def _product(self, nodes: Tensor) -> FirstProduct:
         return first_product(take_rows(self.all_features, nodes).to(self.device))
@@ -67,19 +75,23 @@ class ShardViews:
 
 
 def parts_for_ranks(graph: Graph, n_ranks: int) -> Array:
-    """Assign every node to one of so many processes.
+    """Assign every node to one of so many processes: ranges of a store (`bounds_for_ranks`), any other graph is partitioned anew."""
+    if store.location(graph) is None:
+        return partition.partition(graph, n_ranks)
+    return partition.ranges_to_parts(bounds_for_ranks(graph, n_ranks))
 
-    The parts of a store are dealt out in order where there are enough of them, else cut evenly; any other graph is
-    partitioned anew.
+
+def bounds_for_ranks(graph: Graph, n_ranks: int) -> list[int]:
+    """Return where the range of nodes of each process begins and ends: n_ranks + 1 numbers.
+
+    The parts of a store are dealt out in order where there are enough of them; else the nodes are cut evenly.
     """
     folder = store.location(graph)
-    if folder is None:
-        return partition.partition(graph, n_ranks)
-    stored = manifest.part_bounds(folder)
+    stored = (0, graph.n_nodes) if folder is None else manifest.part_bounds(folder)
     n_parts = len(stored) - 1
     if n_parts >= n_ranks and n_parts > 1:
-        return partition.ranges_to_parts([stored[n_parts * k // n_ranks] for k in range(n_ranks + 1)])
-    return partition.ranges_to_parts(partition.even_bounds(graph.n_nodes, n_ranks))
+        return [stored[n_parts * k // n_ranks] for k in range(n_ranks + 1)]
+    return partition.even_bounds(graph.n_nodes, n_ranks)
 
 
 def make_shard(
@@ -90,35 +102,15 @@ def make_shard(
     Returns the global numbers of its nodes, own ones first and then the halo, and what is in the order of these.
     """
     received, sent = neighbours(graph)
-    part_of = torch.from_numpy(parts)
     own = torch.from_numpy(np.flatnonzero(parts == ranks.rank))
+    halo = find_halo(received, sent, parts, own, ranks)
     rows = sparse.select_rows(received, own)
-    senders = rows.indices.long()
-    halo, receive_counts = _by_part(senders, part_of, ranks)
-    nodes = torch.cat([own, halo])
+    nodes = torch.cat([own, halo.nodes])
     place = torch.empty(graph.n_nodes, dtype=torch.int32)
     place[nodes] = torch.arange(len(nodes), dtype=torch.int32)
     # Entries stay in the order of their global numbers, so that sums come out as in a single process, bit for bit.
-    a = sparse.add_self_loops(CSR(rows.indptr.int(), place[senders], rows.values, (len(own), len(nodes))))
+    a = sparse.add_self_loops(CSR(rows.indptr.int(), place[rows.indices.long()], rows.values, (len(own), len(nodes))))
     keys = draws.edge_keys(own[sparse.row_ids(a)], nodes[a.indices], graph.n_nodes, both_directions)
     structure = EdgeStructure(a.to(device), keys.to(device), (a.indptr[1:].long() - 1).to(device))
     edges = TwoWayEdges(structure, weighted=graph.weights is not None)
-    needed, send_counts = _needed_by_others(sent, own, part_of, ranks)
-    return nodes, edges, HaloExchange(ranks, needed.to(device), send_counts, receive_counts)
-
-
-def _by_part(nodes: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
-    """Return the different nodes of other parts, ordered by part and number, and how many there are of each part."""
-    foreign = nodes.unique()
-    foreign = foreign[part_of[foreign] != ranks.rank]
-    order = part_of[foreign].argsort(stable=True)
-    return foreign[order], torch.bincount(part_of[foreign], minlength=ranks.size).tolist()
-
-
-def _needed_by_others(sent: CSR, own: Tensor, part_of: Tensor, ranks: Ranks) -> tuple[Tensor, list[int]]:
-    """Own rows that send to nodes of each other rank, in the order in which that rank expects them."""
-    rows = sparse.select_rows(sent, own)
-    pairs = (part_of[rows.indices.long()].long() * len(own) + sparse.row_ids(rows)).unique()
-    rank, row = pairs // len(own), pairs % len(own)
-    other = rank != ranks.rank
-    return row[other], torch.bincount(rank[other], minlength=ranks.size).tolist()
+    return nodes, edges, HaloExchange(ranks, halo.sent_rows.to(device), halo.send_counts, halo.receive_counts)

@@ -25,7 +25,8 @@ from ccassg.graph.sparse import CSR
 from ccassg.model.encoder import Encoder
 from ccassg.model.loss import Objective, Terms
 from ccassg.training.buffers import Buffer, ViewBuffers, step_buffers
-from ccassg.training.distributed import HaloExchange, Total, no_sharing
+from ccassg.training.distributed import Total, no_sharing
+from ccassg.training.halo import HaloExchange
 from ccassg.training.head import Head
 from ccassg.training.products import FirstProduct, SeparateProducts
 

@@ -17,7 +17,7 @@ PAIRS = [("ann", "bob"), ("bob", "cid"), ("cid", "ann")]
 
 
 def pairs(edges):
-    source, target = settle([edges.source, edges.target], [edges.from_text] * 2)
+    source, target = settle(edges.source, edges.target)
     return list(zip(source.to_pylist(), target.to_pylist(), strict=True))
 
 

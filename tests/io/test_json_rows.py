@@ -80,7 +80,7 @@ def test_edges_a_line_each(write):
         (
             "x.json",
             '{"8": [3], "9": [4]}',
-            "lists no feature of the nodes that the edges name, such as 0, but those of '8'",
+            "lists no feature of the nodes that the edges name, such as 0, but those of 8",
         ),
         ("x.jsonl", '{"id": 0}\n{"id": 1', "line 2: .*each line is one object"),
         ("x.jsonl", '{"id": 0}\n[1]\n', "line 2: expected an object"),

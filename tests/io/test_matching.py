@@ -1,31 +1,22 @@
-"""Edges, nodes and labels meet by their ids, or by the order of their rows."""
+"""Edges and nodes meet by their ids, or by the order of their rows."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from ccassg.io.matching import match_labels, match_nodes
-from ccassg.io.tables import EdgeRows, FrameTable, NodeRows
+from ccassg.io.matching import match_nodes
+from ccassg.io.tables import EdgeRows, NodeRows
 
 CODES = np.array([[0, 1], [1, 2]])
 
 
-def column(values):
-    return pa.chunked_array([pa.array(values)])
-
-
 def edges(ids):
-    source, target = (column([ids[i] for i in CODES[end]]) for end in (0, 1))
+    source, target = (pa.array([ids[i] for i in CODES[end]]) for end in (0, 1))
     return EdgeRows("e", source, target, None), pa.array(ids)
 
 
 def nodes(n, ids=None):
-    return NodeRows("n", n, None if ids is None else column(ids))
-
-
-def labels(names, ids=None):
-    place = FrameTable(pa.table({"label": names}), "l"), "label"
-    return NodeRows("l", len(names), None if ids is None else column(ids), labels=column(names), label_place=place)
+    return NodeRows("n", n, None if ids is None else pa.array(ids))
 
 
 def test_nodes_keep_the_order_of_their_rows():
@@ -52,18 +43,3 @@ def test_rows_without_ids_are_the_nodes_of_their_numbers():
 def test_nodes_that_are_lacking(known, sentence):
     with pytest.raises(ValueError, match=sentence):
         match_nodes(*edges(["a", "b", "c"]), CODES, nodes(len(known), known))
-
-
-def test_labels_come_to_their_nodes():
-    notes = []
-    y, names = match_labels(labels(["v", "u", "v"], ["c", "a", "z"]), pa.array(["a", "b", "c"]), True, notes)
-    assert (y.tolist(), names) == ([0, -1, 1], ("u", "v"))
-    assert notes == ["l: left out the labels of 1 id not in the graph"]
-    assert match_labels(labels(["v", "u"]), pa.array(["a", "b"]), True, [])[0].tolist() == [1, 0]
-
-
-def test_labels_of_other_nodes():
-    with pytest.raises(ValueError, match="l has 1 labels without ids, but the graph has 2 nodes"):
-        match_labels(labels(["v"]), pa.array(["a", "b"]), True, [])
-    with pytest.raises(ValueError, match="l labels no node of the graph: it names 'z', the graph 'a'"):
-        match_labels(labels(["v"], ["z"]), pa.array(["a", "b"]), True, [])

@@ -141,8 +141,7 @@ def similar(
     from rich.text import Text
 
     from ccassg.evaluate.neighbours import most_similar
-    from ccassg.io.labels import find_id, read_labelled
-    from ccassg.io.names import read_names
+    from ccassg.io.results import find_id, read_labelled, read_names
 
     z, ids, y, class_names = read_labelled(embeddings, labels)
     asked = [find_id(ids, node) for node in nodes]

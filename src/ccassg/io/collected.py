@@ -70,7 +70,6 @@ class Collected:
             source=as_ids(ends, "source", ends.data["source"]),
             target=as_ids(ends, "target", ends.data["target"]),
             weights=self._weights(weight),
-            from_text=True,
             directed=self.directed,
             node_ids=None if nodes is None else unique_ids(nodes, "node", nodes.data["id"]),
             nodes=nodes if nodes is not None and len(nodes.names) > 1 else None,

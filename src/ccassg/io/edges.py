@@ -54,13 +54,15 @@ def _of_table(table: Table, source: str | int | None, target: str | int | None, 
     """Read the edges in a table; arguments as in `read_edges`."""
     ends = columns.edge_columns(table, source, target)
     weight_column = columns.weight_column(table, weight, ends)
-    data = table.read([*ends, weight_column] if weight_column is not None else ends, as_text=ends)
+    wanted = [*ends] if weight_column is None else [*ends, weight_column]
+    # A column is let go once it is converted.
+    data = dict(zip(wanted, table.read(wanted, as_text=ends).columns, strict=True))
     weights = None
     if weight_column is not None:
         weights = columns.numbers(table, weight_column, data[weight_column], "a weight")
         columns.check_weights(table, weight_column, weights)
-    first, second = (as_ids(table, name, data[name]) for name in ends)
-    return EdgeRows(str(table), first, second, weights, from_text=table.is_text, table=table, notes=table.notes)
+    first, second = (as_ids(table, name, data.pop(name)) for name in ends)
+    return EdgeRows(str(table), first, second, weights, table=table, notes=table.notes)
 
 
 def _holds(edges: EdgeRows, names: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ from ccassg.io.encode import encode_columns
 from ccassg.io.files import Limits, Reading, open_regular, read_json, require_kind, sha256, suffix_of
 from ccassg.io.folders import files_of
 from ccassg.io.h5ad import OBSM_KEY, read_h5ad
-from ccassg.io.ids import flat, settle, to_numpy, unique_ids
+from ccassg.io.ids import to_numpy, unique_ids
 from ccassg.io.open_table import open_table
 from ccassg.io.seal import blank, is_sealed, seal
 from ccassg.io.store import release
@@ -48,13 +48,13 @@ def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
 
 def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array, Array]:
     """Return the numbers of all columns but one, and the ids in that one."""
-    ids = settle([unique_ids(table, id_column, data[id_column], line_breaks=True)], [table.is_text])[0]
+    ids = unique_ids(table, id_column, data[id_column], line_breaks=True)
     names = [name for name in table.names if name != id_column]
     for name in names:
         if tables.is_string(data[name].type):  # categories are features, not embeddings
             raise columns.not_a_number(table, name, data[name], "an embedding")
     z: Any = encode_columns(table, data, names, keep=names).features
-    return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
+    return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(ids)
 
 
 def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:

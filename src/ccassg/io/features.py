@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ccassg.graph import FeatureSpace
 from ccassg.graph.checks import check_features
@@ -13,11 +14,11 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import Matrix, is_matrix, read_matrix, read_vector
 from ccassg.io.encode import Encoded, columns_of, encode_columns, first_of
 from ccassg.io.files import READING, Reading
-from ccassg.io.ids import as_ids, flat, positions, settle, unique_ids
+from ccassg.io.ids import as_ids, positions, unique_ids
 from ccassg.io.listed import read_listed
 from ccassg.io.open_table import open_table
 from ccassg.io.sizes import says_scaled, spread_of_matrix
-from ccassg.io.tables import FrameTable, Learned, NodeRows, ParquetTable, Table, shown
+from ccassg.io.tables import FrameTable, Labels, Learned, NodeRows, ParquetTable, Table, shown
 
 # The way out where a table of two or three columns names a node in several rows.
 LISTED = "call the columns node_id,feature_id,value if a row is one feature of a node, else keep one row a node"
@@ -62,7 +63,7 @@ def read_nodes(
     listed = columns.listed_features(table)
     if listed is not None and feature_columns is None and id_column in (None, listed[0]):
         return read_listed(table, listed, edge_ids, like)
-    names_id, data = choose_ids(table, id_column, edge_ids)
+    names_id, found_ids, n_rows = choose_ids(table, id_column, edge_ids)
     label = columns.label_column(table, label_column, names_id) if guess_labels or label_column is not None else None
     kept = [
         columns.find_column(table, name, "features", "keep")
@@ -71,28 +72,23 @@ def read_nodes(
     if taken := next((name for name in kept if name in (names_id, label)), None):
         raise ValueError(f"{table}: column {taken!r} holds the ids or labels and cannot be a feature as well (`keep`)")
     chosen = _feature_columns(table, feature_columns, like, (names_id, label))
-    if chosen or label is not None:
-        as_text = [name for name in (names_id, label) if name is not None]
-        data = table.read(list(dict.fromkeys([*chosen, *as_text])), as_text=as_text)
-    way_out = "keep one row" if len(table.names) > 3 else LISTED
-    found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id], way_out=way_out)
+    wanted = chosen if label is None else [*chosen, label]
+    data: Any = table.read(wanted, as_text=[] if label is None else [label]) if wanted else None
     encoded = Encoded()
-    if chosen or like is not None:
+    if data is not None or like is not None:
         named = kept if feature_columns is None else chosen
         encoded = encode_columns(table, data, chosen, keep=named, like=like, scale=scale)
     if like is None:
         table.notes.insert(0, _says_learned(table, encoded, names_id, label, warn=guess_labels))
     return NodeRows(
         name=str(table),
-        n_rows=data.num_rows,
+        n_rows=n_rows,
         ids=found_ids,
-        from_text=table.is_text,
         features=encoded.features,
         feature_names=encoded.names,
         scaling=encoded.scaling,
         idf=encoded.idf,
-        labels=data[label] if label is not None else None,
-        label_place=(table, label) if label is not None else None,
+        labels=None if label is None else Labels(table, label, data[label]),
         notes=table.notes,
     )
 
@@ -123,73 +119,54 @@ def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> N
     elif scale:
         notes.append(f"{source} is sparse and stays as it is; `scale` is for dense columns")
     n_rows = int(matrix.shape[0])
-    names, from_text = None, False
-    if ids is not None:
-        names, from_text = _read_ids(ids, reading)
-        if len(names) != n_rows:
-            raise ValueError(
-                f"{ids} has {len(names):,} ids, but {source} has {n_rows:,} rows; give one id for each row"
-            )
+    names = None if ids is None else _read_ids(ids, reading)
+    if names is not None and len(names) != n_rows:
+        raise ValueError(f"{ids} has {len(names):,} ids, but {source} has {n_rows:,} rows; give one id for each row")
     feature_names = source.names if in_memory else None
-    return NodeRows(str(source), n_rows, names, from_text, matrix, feature_names, scaling, notes=notes)
+    return NodeRows(str(source), n_rows, names, matrix, feature_names, scaling, notes=notes)
 
 
-def _read_ids(source: Any, reading: Reading) -> tuple[pa.ChunkedArray, bool]:
-    """Read a file of ids, all different; also whether they came from text."""
+def _read_ids(source: Any, reading: Reading) -> pa.Array:
+    """Read a file of ids, all different."""
     vector = read_vector(source) if tables.is_path(source) else None
     if vector is not None:
         table: Table = FrameTable(pa.table({"id": vector}), str(source))
     else:
         table = open_nodes(source, reading)
     name = columns.id_column(table) or table.names[0]
-    data = table.read([name], as_text=[name])
-    return unique_ids(table, name, data[name]), table.is_text
+    return unique_ids(table, name, table.read([name], as_text=[name])[name])
 
 
-def choose_ids(table: Table, name: str | int | None, edge_ids: pa.Array | None) -> tuple[str | None, pa.Table]:
-    """Return the column of ids, or None if rows stand in order; and the data read to find out."""
+def choose_ids(
+    table: Table, name: str | int | None, edge_ids: pa.Array | None
+) -> tuple[str | None, pa.Array | None, int]:
+    """Return the column of ids and these, or twice None if rows stand in order; and how many rows there are."""
     found = columns.id_column(table, name)
     first = table.names[0] if found is None else found
-    data = table.read([first], as_text=[first])
+    column = table.read([first], as_text=[first])[first]
     if found is not None or edge_ids is None:
-        return first, data
-    if _are_ids_of(edge_ids, table, first, data[first]):
+        return (
+            first,
+            unique_ids(table, first, column, way_out="keep one row" if len(table.names) > 3 else LISTED),
+            len(column),
+        )
+    try:
+        ids = as_ids(table, first, column)
+    except ValueError:  # the column may hold anything
+        ids = edge_ids[:0]
+    if pc.count_distinct(ids).as_py() == len(ids) and (positions(edge_ids, ids) >= 0).any():
         if not first.startswith("column "):
             table.notes.append(f"{table}: took its first column, {first!r}, as ids")
-        return first, data
-    if len(table.names) in (2, 3) and _repeats(edge_ids, table, first, data[first]):
+        return first, ids, len(ids)
+    if len(table.names) in (2, 3) and len(ids) > len(edge_ids) and (positions(ids, edge_ids) >= 0).all():
         raise ValueError(f"{table}: column {first!r} names nodes of the edges, some of them in several rows; {LISTED}")
-    if pa.types.is_integer(edge_ids.type) and edge_ids[0].as_py() >= 0 and edge_ids[-1].as_py() < data.num_rows:
+    if pa.types.is_integer(edge_ids.type) and edge_ids[0].as_py() >= 0 and edge_ids[-1].as_py() < len(column):
         table.notes.append(f"{table}: no column of ids, so row i belongs to node i (`id_column` names one)")
-        return None, data
+        return None, None, len(column)
     raise ValueError(
         f"{table}: no column holds the ids that the edges name, such as {shown(edge_ids[0].as_py())}; name it with `id_column` "
         f"(there are {tables.listed(table.names)})"
     )
-
-
-def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedArray) -> bool:
-    """Return whether a column holds ids, all different, and some of them are those of the edges."""
-    try:
-        ends, rows = _alike(edge_ids, table, unique_ids(table, name, column))
-    except ValueError:
-        return False
-    return bool((positions(ends, rows) >= 0).any())
-
-
-def _repeats(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedArray) -> bool:
-    """Return whether a column holds ids of the edges and nothing else, in more rows than there are of these."""
-    try:
-        ends, rows = _alike(edge_ids, table, as_ids(table, name, column))
-    except ValueError:
-        return False
-    return len(rows) > len(ends) and bool((positions(rows, ends) >= 0).all())
-
-
-def _alike(edge_ids: pa.Array, table: Table, ids: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
-    """Return the ids of edges and those of a table as one type."""
-    ends, rows = settle([pa.chunked_array([edge_ids]), ids], [True, table.is_text])
-    return flat(ends), flat(rows)
 
 
 def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> Learned:

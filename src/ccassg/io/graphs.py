@@ -16,9 +16,9 @@ from ccassg.io.edges import read_edges
 from ccassg.io.features import read_nodes
 from ccassg.io.files import LIMITS, Reading, suffix_of
 from ccassg.io.h5ad import read_h5ad_graph
-from ccassg.io.ids import number_ids, settle, to_numpy
-from ccassg.io.labels import Unclear, encode_labels, read_labels
-from ccassg.io.matching import match_labels, match_nodes
+from ccassg.io.ids import number_ids, to_numpy
+from ccassg.io.labels import Unclear, encode_labels, match_labels, read_labels
+from ccassg.io.matching import match_nodes
 from ccassg.io.objects import as_rows
 from ccassg.io.side_by_side import read_side_by_side
 from ccassg.io.tables import EdgeRows, Learned, NodeRows
@@ -138,7 +138,7 @@ def read_graph(
     else:
         found = edges
     # The ids that edges name, and the edges as positions among them, shape (2, n_edges).
-    edge_ids, codes = number_ids(settle([found.source, found.target], [found.from_text] * 2))
+    edge_ids, codes = number_ids(found.source, found.target)
     codes = codes.reshape(2, -1)
     notes = aside + found.notes
     nodes = None
@@ -187,13 +187,13 @@ def read_graph(
                 labels, node_ids=node_ids, id_column=id_named, label_column=label_column, reading=reading
             )
             notes += table.notes
-            y, class_names = match_labels(table, node_ids, found.from_text, notes)
+            y, class_names = match_labels(table, node_ids, notes)
         except Unclear as unclear:
             if is_asked:
                 raise
             notes.append(f"read no labels: {unclear}")
     elif nodes is not None and nodes.labels is not None:
-        y, class_names = encode_labels(nodes)
+        y, class_names = encode_labels(nodes.labels)
     scaling, idf = (None, None) if nodes is None else (nodes.scaling, nodes.idf)
     return Dataset(graph, y, class_names, feature_names, scaling, tuple(dict.fromkeys(notes)), idf=idf)
 

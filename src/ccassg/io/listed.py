@@ -8,7 +8,7 @@ from ccassg.graph import FeatureSpace
 from ccassg.graph.checks import check_features
 from ccassg.io import columns
 from ccassg.io.encode import first_of
-from ccassg.io.ids import as_ids, number_ids, positions, settle
+from ccassg.io.ids import as_ids, number_ids, positions
 from ccassg.io.tables import Learned, NodeRows, Table, counted, shown
 
 
@@ -25,15 +25,15 @@ def read_listed(
     ids = as_ids(table, node, data[node])
     features = as_ids(table, feature, data[feature].filter(has_one))
     values = np.ones(len(ids)) if value is None else columns.numbers(table, value, data[value], "a feature's value")
-    in_edges = ids.slice(0, 0) if edge_ids is None else pa.chunked_array([edge_ids])
-    all_ids, codes = number_ids(settle([ids, in_edges], [table.is_text, True]))
+    in_edges = ids[:0] if edge_ids is None else edge_ids
+    all_ids, codes = number_ids(ids, in_edges)
     rows, ends = codes[: len(ids)], codes[len(ids) :]
     if len(ends) and not np.isin(ends, rows).any():
         raise ValueError(
             f"{table} lists no feature of the nodes that the edges name, such as {shown(in_edges[0].as_py())}, but those of "
             f"{shown(ids[0].as_py())} and others; check its column {node!r}"
         )
-    distinct, cols = number_ids(settle([features], [table.is_text]))
+    distinct, cols = number_ids(features)
     made = [str(name) for name in distinct.to_pylist()]
     notes = list(table.notes)
     if like is None:
@@ -52,6 +52,4 @@ def read_listed(
     kept = cols >= 0
     entries = values[has_one.to_numpy()][kept], (rows[has_one.to_numpy()][kept], cols[kept])
     matrix = check_features(sp.csr_array(sp.coo_array(entries, shape=(len(all_ids), len(made)))))
-    return NodeRows(
-        str(table), len(all_ids), pa.chunked_array([all_ids]), table.is_text, matrix, tuple(made), notes=notes
-    )
+    return NodeRows(str(table), len(all_ids), all_ids, matrix, tuple(made), notes=notes)

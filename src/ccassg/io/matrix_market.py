@@ -47,11 +47,11 @@ def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
             )
         return EdgeRows(
             name=str(file),
-            source=pa.chunked_array([pa.array(rows)]),
-            target=pa.chunked_array([pa.array(cols)]),
+            source=pa.array(rows),
+            target=pa.array(cols),
             weights=weights,
             directed=not header.symmetric,
-            node_ids=pa.chunked_array([pa.array(np.arange(header.n_rows))]),
+            node_ids=pa.array(np.arange(header.n_rows)),
         )
 
 

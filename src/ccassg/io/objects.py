@@ -78,14 +78,14 @@ def as_rows(
     if labels is None:
         labels = _labels(edges, node_ids, label_column, notes)
     coo = graph.adjacency().tocoo()
-    source, target = (pa.chunked_array([node_ids.take(pa.array(end))]) for end in (coo.row, coo.col))
+    source, target = (node_ids.take(pa.array(end)) for end in (coo.row, coo.col))
     rows = EdgeRows(
         f"the {name}",
         source,
         target,
         graph.weights,
         directed=hasattr(edges, "is_multigraph") and edges.is_directed(),
-        node_ids=pa.chunked_array([node_ids]),
+        node_ids=node_ids,
         nodes=nodes,
         notes=notes,
     )

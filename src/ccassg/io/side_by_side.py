@@ -15,8 +15,8 @@ from ccassg.io.arrays import is_matrix
 from ccassg.io.encode import assemble
 from ccassg.io.features import open_nodes, read_nodes
 from ccassg.io.files import READING, Reading
-from ccassg.io.ids import flat, number_ids, positions, settle
-from ccassg.io.tables import FrameTable, NodeRows, Table, counted, shown
+from ccassg.io.ids import number_ids, positions
+from ccassg.io.tables import FrameTable, Labels, NodeRows, Table, counted, shown
 
 
 def read_side_by_side(
@@ -67,7 +67,7 @@ def read_side_by_side(
                 )
         if base is None and part.ids is not None:
             base = part
-            edge_ids, _ = number_ids(settle([part.ids], [part.from_text]))
+            edge_ids, _ = number_ids(part.ids)
         parts.append(part)
     return _joined(parts, base or parts[0])
 
@@ -80,7 +80,7 @@ def _joined(parts: list[NodeRows], base: NodeRows) -> NodeRows:
     idf: list[float] = []
     means: list[float] = []
     deviations: list[float] = []
-    labels, place = base.labels, base.label_place
+    labels = base.labels
     for part in parts:
         order = _order(part, base, notes)
         if part.features is not None:
@@ -90,25 +90,24 @@ def _joined(parts: list[NodeRows], base: NodeRows) -> NodeRows:
             idf += part.idf or (0.0,) * width
             means += part.scaling.means if part.scaling else (0.0,) * width
             deviations += part.scaling.deviations if part.scaling else (1.0,) * width
-        if part.labels is not None and part.label_place is not None and part is not base:
+        if part.labels is not None and part is not base:
             if labels is not None:
                 notes.append(f"{part.name}: left out its labels, since {base.name} or another before it has some")
                 continue
-            labels = part.labels if order is None else part.labels.take(pa.array(order))
-            place = FrameTable(pa.table({part.label_place[1]: labels}), part.name), part.label_place[1]
+            _, column, values = part.labels
+            values = values if order is None else values.take(pa.array(order))
+            labels = Labels(FrameTable(pa.table({column: values}), part.name), column, values)
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise ValueError(f"two of the features side by side are called {shown(twice)}; rename one, or leave it out")
     return NodeRows(
         name=" and ".join(part.name for part in parts),
         n_rows=base.n_rows,
         ids=base.ids,
-        from_text=base.from_text,
         features=assemble(blocks) if blocks else None,
         feature_names=tuple(names) if blocks else None,
         scaling=Scaling(tuple(means), tuple(deviations)) if any(part.scaling for part in parts) else None,
         idf=tuple(idf) if any(idf) else None,
         labels=labels,
-        label_place=place,
         notes=notes,
     )
 
@@ -124,31 +123,27 @@ def _order(part: NodeRows, base: NodeRows, notes: list[str]) -> Array | None:
                 f"node, or the ids of a matrix in a file (`ids`)"
             )
         if base.ids is not None:
-            numbers = flat(settle([base.ids], [base.from_text])[0])
-            n = len(numbers)
+            rows = np.arange(len(base.ids))
             if (
-                pa.types.is_integer(numbers.type)
-                and not np.array_equal(numbers, np.arange(n))
-                and np.array_equal(np.sort(numbers), np.arange(n))
+                pa.types.is_integer(base.ids.type)
+                and not np.array_equal(base.ids, rows)
+                and np.array_equal(np.sort(base.ids), rows)
             ):
                 raise ValueError(
-                    f"{part.name} has no ids, and {base.name} lists the nodes 0 .. {n - 1} in another order; say whose its rows "
+                    f"{part.name} has no ids, and {base.name} lists the nodes 0 .. {len(rows) - 1} in another order; say whose its rows "
                     f"are, in a file (`ids`)"
                 )
             notes.append(f"{part.name} has no ids: its rows are taken to be those of {base.name}, one after the other")
         return None
-    own, wanted = (flat(column) for column in settle([part.ids, base.ids], [part.from_text, base.from_text]))
-    place = positions(wanted, own)
+    place = positions(base.ids, part.ids)
     if (place < 0).any():
         lacking = np.flatnonzero(place < 0)
         raise ValueError(
             f"{part.name} lacks {len(lacking):,} of the {len(place):,} nodes of {base.name}, first "
-            f"{shown(wanted[int(lacking[0])].as_py())}; add their rows"
+            f"{shown(base.ids[int(lacking[0])].as_py())}; add their rows"
         )
-    if len(own) > len(wanted):
-        notes.append(
-            f"{part.name}: left out {counted(len(own) - len(wanted), 'node', 'nodes')} that {base.name} has not"
-        )
+    if n_more := max(0, len(part.ids) - len(base.ids)):
+        notes.append(f"{part.name}: left out {counted(n_more, 'node', 'nodes')} that {base.name} has not")
     return place
 
 

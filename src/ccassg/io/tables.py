@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -117,15 +117,22 @@ class EdgeRows:
     """Edges under the user's ids, integers or strings, not yet numbered."""
 
     name: str  # the file, for messages
-    source: pa.ChunkedArray
-    target: pa.ChunkedArray
+    source: pa.Array
+    target: pa.Array
     weights: Array | None = None
-    from_text: bool = False  # whether ids were read as text, so that digits may mean integers
     directed: bool | None = None  # what the file itself says
-    node_ids: pa.ChunkedArray | None = None  # all nodes, if the file lists them; some may have no edge
+    node_ids: pa.Array | None = None  # all nodes, if the file lists them; some may have no edge
     nodes: Table | None = None  # what the file says about its nodes (GraphML), with the column ``id``
     table: Table | None = None  # where the edges stand, row by row, for messages
     notes: list[str] = field(default_factory=list)
+
+
+class Labels(NamedTuple):
+    """Labels of nodes as they are written (see `encode_labels`), and where they stand, for messages."""
+
+    table: Table
+    column: str
+    values: pa.ChunkedArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +141,12 @@ class NodeRows:
 
     name: str  # the file, for messages
     n_rows: int
-    ids: pa.ChunkedArray | None  # None: rows stand in the order of the nodes 0 .. n - 1
-    from_text: bool = False
+    ids: pa.Array | None  # None: rows stand in the order of the nodes 0 .. n - 1
     features: Features | None = None
     feature_names: tuple[str, ...] | None = None  # None for matrices, whose columns have no names
     scaling: Scaling | None = None
     idf: tuple[float, ...] | None = None  # of words of text; see `Dataset`
-    labels: pa.ChunkedArray | None = None  # as written; see `encode_labels`
-    label_place: tuple[Table, str] | None = None  # where the labels stand, for messages
+    labels: Labels | None = None
     notes: list[str] = field(default_factory=list)
 
 

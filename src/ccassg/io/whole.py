@@ -71,8 +71,8 @@ def edges_of(name: str, ids: pa.Array, ends: tuple[Array, Array], weights: Array
         lengths = pc.binary_length(ids).to_numpy(zero_copy_only=False)
         n_bytes = sum(int(lengths[end].sum()) for end in ends)
         limits.require_budget(name, n_bytes, "the ids of its edges are written out", "give its nodes shorter ids")
-    source, target = (pa.chunked_array([ids.take(pa.array(end))]) for end in ends)
-    return EdgeRows(name, source, target, weights, node_ids=pa.chunked_array([ids]))
+    source, target = (ids.take(pa.array(end)) for end in ends)
+    return EdgeRows(name, source, target, weights, node_ids=ids)
 
 
 def _sparse(file: Path, arrays: dict[str, Array], prefixes: tuple[str, ...], limits: Limits) -> Any:

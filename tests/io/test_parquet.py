@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ccassg.io.files import LIMITS, Limits
+from ccassg.io.files import LIMITS, Limits, within
 from ccassg.io.parquet import read_batches
 from ccassg.io.tables import ParquetTable
 
@@ -31,7 +31,8 @@ LONG = TABLE.set_column(0, "text", pa.array([*TEXT[1:], "x" * 10_000]))
 
 
 def read(path, names, limits=LIMITS):
-    return pa.Table.from_batches(read_batches(path, names, limits))
+    with within(limits):
+        return pa.Table.from_batches(read_batches(path, names))
 
 
 @pytest.mark.parametrize("table", [TABLE, LONG])
@@ -101,7 +102,7 @@ def test_columns_of_no_use_are_refused_unread(tmp_path, column):
 def test_a_string_column_of_many_row_groups_is_not_read_row_by_row(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": [f"node {i}" for i in range(200_000)]}), path, row_group_size=50_000)
-    batches = list(read_batches(path, ["x"], LIMITS))
+    batches = list(read_batches(path, ["x"]))
     assert len(batches) <= 4
     assert batches[0].schema.types == [pa.string()]
 
@@ -112,4 +113,4 @@ def test_bytes_that_are_no_text_are_refused(tmp_path, dictionary):
     texts = pa.StringArray.from_buffers(2, pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"a\xff\xfe"))
     pq.write_table(pa.table({"id": texts}), path, use_dictionary=dictionary)
     with pytest.raises(ValueError, match=r"x.parquet, column 'id' is damaged: Invalid UTF8 sequence"):
-        list(read_batches(path, ["id"], LIMITS))
+        list(read_batches(path, ["id"]))

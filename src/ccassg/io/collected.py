@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from ccassg.graph import Array
 from ccassg.io.columns import WEIGHT, check_weights
-from ccassg.io.files import Limits
+from ccassg.io.files import budget, require_budget
 from ccassg.io.ids import as_ids, unique_ids
 from ccassg.io.tables import EdgeRows, FrameTable, listed, shown
 
@@ -17,8 +17,8 @@ BOOLEAN = {"true": 1.0, "false": 0.0}
 class Collected:
     """Nodes, edges and their attributes, which readers add as they walk through a file."""
 
-    def __init__(self, name: str, limits: Limits) -> None:
-        self.name, self.limits = name, limits
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.keys: dict[str, tuple[str, str]] = {}  # name and type of each attribute
         self.defaults: dict[str, str] = {}
         self.node_names: list[str] = []
@@ -26,7 +26,7 @@ class Collected:
         self.node_data: dict[str, dict[int, str]] = {}
         self.edge_data: dict[str, dict[int, str]] = {}
         self.directed: bool | None = None
-        self._n_bytes, self._budget = 0, limits.budget(name)
+        self._n_bytes, self._budget = 0, budget(name)
         self._data, self._row = self.node_data, 0
 
     def add_node(self, node: str) -> None:
@@ -57,7 +57,7 @@ class Collected:
         """Refuse the file if what was collected, with so much more, outgrows its budget."""
         self._n_bytes += n_bytes
         if self._n_bytes > self._budget:
-            self.limits.require_budget(self.name, self._n_bytes, "read", "write it as .csv or .parquet instead")
+            require_budget(self.name, self._n_bytes, "read", "write it as .csv or .parquet instead")
 
     def rows(self, weight: str | int | None) -> EdgeRows:
         """Return what was collected."""

@@ -32,11 +32,11 @@ def read_edges(
     if tables.is_path(edges):
         suffix = suffix_of(edges)
         if suffix in (".graphml", ".xml", ".gexf"):
-            return read_graphml(edges, weight, reading.limits)
+            return read_graphml(edges, weight)
         if suffix == ".gml":
-            return read_gml(edges, weight, reading.limits)
+            return read_gml(edges, weight)
         if suffix in (".mtx", ".mm"):
-            return read_matrix_market(edges, reading.limits)
+            return read_matrix_market(edges)
         if suffix not in tables.TABLE_SUFFIXES:
             raise ValueError(
                 f"{edges}: no reader for the suffix {suffix!r}; edges are .csv, .tsv, .txt, .parquet, .jsonl, .graphml, .gexf, .gml "

@@ -18,7 +18,7 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import read_npy, read_vector
 from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, require_room
 from ccassg.io.encode import encode_columns
-from ccassg.io.files import Limits, Reading, open_regular, read_json, require_kind, sha256, suffix_of
+from ccassg.io.files import limits, open_regular, read_json, require_kind, sha256, suffix_of
 from ccassg.io.folders import files_of
 from ccassg.io.h5ad import OBSM_KEY, read_h5ad
 from ccassg.io.ids import to_numpy, unique_ids
@@ -38,8 +38,8 @@ def is_ours(path: Path) -> bool:
     return path.name not in files_of(path.parent) and is_sealed(path, _KIND)
 
 
-def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
-    table = open_table(path, Reading(limits=limits), known_names=columns.NODE_NAMES)
+def _read_table(path: Path) -> tuple[Array, Array]:
+    table = open_table(path, known_names=columns.NODE_NAMES)
     name = columns.id_column(table) or table.names[0]
     if len(table.names) < 2:
         raise ValueError(f"{path} has a column of ids ({name!r}) but no numbers")
@@ -72,8 +72,8 @@ def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
             seal(temporary, _KIND)
 
 
-def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
-    z = read_npy(path, limits)
+def _read_npy(path: Path) -> tuple[Array, Array]:
+    z = read_npy(path)
     if z.ndim != 2 or z.dtype.kind not in "iuf":
         raise ValueError(f"{path}: expected a matrix of numbers, got shape {z.shape} of {z.dtype}")
     beside = ids_path(path)
@@ -124,7 +124,7 @@ def _hashes(beside: Path) -> tuple[Any, Any]:
     return known.get("embeddings_sha256"), known.get("earlier_sha256")
 
 
-def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
+def _read_word2vec(path: Path) -> tuple[Array, Array]:
     require_kind(path, "text")
     with open_regular(path) as file:
         head = file.readline(100).split()
@@ -134,8 +134,8 @@ def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
         content = file.read()
     if n < 1 or d < 1 or n * (d + 1) * 2 > len(content) + 2:
         raise ValueError(f"{path}, line 1: promises {n:,} x {d:,} numbers, more than the file can hold")
-    if d > limits.columns:
-        raise ValueError(f"{path}, line 1: {d:,} dimensions, more than {limits.columns:,}; store them as .npy")
+    if d > limits().columns:
+        raise ValueError(f"{path}, line 1: {d:,} dimensions, more than {limits().columns:,}; store them as .npy")
     # Some writers end a line with a blank, which would count as one more column.
     content = content.replace(b" \n", b"\n")
     table = parse_blanks(content, {"id": pa.string(), **{f"e{i}": pa.float32() for i in range(d)}})

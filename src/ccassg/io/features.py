@@ -13,7 +13,7 @@ from ccassg.graph.scaling import as_scaling, means_and_deviations, scale_columns
 from ccassg.io import columns, tables
 from ccassg.io.arrays import Matrix, is_matrix, read_matrix, read_vector
 from ccassg.io.encode import Encoded, columns_of, encode_columns, first_of
-from ccassg.io.files import READING, Reading
+from ccassg.io.files import READING, Reading, require_room
 from ccassg.io.ids import as_ids, positions, unique_ids
 from ccassg.io.listed import read_listed
 from ccassg.io.open_table import open_table
@@ -59,7 +59,7 @@ def read_nodes(
         )
     table = open_nodes(source, reading, edge_ids)
     if isinstance(table, ParquetTable):
-        table.limits.require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
+        require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
     listed = columns.listed_features(table)
     if listed is not None and feature_columns is None and id_column in (None, listed[0]):
         return read_listed(table, listed, edge_ids, like)
@@ -105,7 +105,7 @@ def open_nodes(source: Any, reading: Reading, known_ids: pa.Array | None = None)
 
 def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> NodeRows:
     in_memory = isinstance(source, Matrix)
-    matrix = check_features(source.values) if in_memory else read_matrix(source, reading.limits)
+    matrix = check_features(source.values) if in_memory else read_matrix(source)
     notes: list[str] = []
     scaling = None
     spread = spread_of_matrix(matrix) if scale is not False and isinstance(matrix, np.ndarray) else None

@@ -14,7 +14,7 @@ from ccassg.io import tables
 from ccassg.io.arrays import MATRIX_SUFFIXES, each_of, is_matrix
 from ccassg.io.edges import read_edges
 from ccassg.io.features import read_nodes
-from ccassg.io.files import LIMITS, Reading, suffix_of
+from ccassg.io.files import Reading, require_budget, suffix_of
 from ccassg.io.h5ad import read_h5ad_graph
 from ccassg.io.ids import number_ids, to_numpy
 from ccassg.io.labels import Unclear, encode_labels, match_labels, read_labels
@@ -170,7 +170,7 @@ def read_graph(
         if file is not None:
             n_bytes = NODE_BYTES * graph.n_nodes + LONE_BYTES * graph.n_isolated
             way_out = "leave nodes without edges out or give features"
-            reading.limits.require_budget(file, n_bytes, "features are made from its edges", way_out)
+            require_budget(file, n_bytes, "features are made from its edges", way_out)
         graph = graph.with_features(structural_features(graph, n_components=n_components))
         feature_names = structural_names(graph.n_features)
         notes.append(
@@ -220,7 +220,7 @@ def _of_whole(path: Path, features: Any, labels: Any, ids: Any, label_column: An
     is_inside = tables.is_path(features) and suffix_of(features) == "" and not Path(features).exists()
     own = features is None or is_inside
     whole = WHOLE[suffix_of(path)](
-        path, str(features) if is_inside else None, label_column if own and labels is None else None, LIMITS
+        path, str(features) if is_inside else None, label_column if own and labels is None else None
     )
     if own and whole.features is not None:
         width = whole.features.values.shape[1]

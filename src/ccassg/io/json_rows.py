@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ccassg.io.arrays import parse_integer
-from ccassg.io.files import Limits, PathLike, check_file, one_sentence, open_bytes, require_kind, suffix_of
+from ccassg.io.files import PathLike, open_bytes, require_budget, suffix_of, vetted
 from ccassg.io.tables import FrameTable
 from ccassg.io.whitespace import read_line
 
@@ -16,23 +16,21 @@ OBJECT_BYTES = 32  # what a byte of JSON may become as an object of Python
 CELL_BYTES = 16  # a cell, given or not, while rows become columns
 
 
-def open_json(path: PathLike, limits: Limits) -> FrameTable:
+def open_json(path: PathLike) -> FrameTable:
     """Read a ``.json``, ``.jsonl`` or ``.ndjson`` file, perhaps gzipped; lists of features become rows of node and feature."""
-    file = check_file(path)
-    require_kind(file, "text")
-    with one_sentence(file):
+    with vetted(path, "text") as file:
         if suffix_of(file) != ".json":
-            return _of_rows(str(file), _read_lines(str(file), limits), limits)
-        with open_bytes(file, limits) as stream:
+            return _of_rows(str(file), _read_lines(str(file)))
+        with open_bytes(file) as stream:
             content = stream.read()
-        limits.require_budget(file, OBJECT_BYTES * len(content), "parsed", "decompress it first (gunzip)")
+        require_budget(file, OBJECT_BYTES * len(content), "parsed", "decompress it first (gunzip)")
         found = json.loads(content, parse_int=parse_integer)
         if isinstance(found, dict) and found and all(isinstance(value, dict) for value in found.values()):
             found = [{"id": name} | row for name, row in found.items()]
         if isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
-            return _of_rows(str(file), found, limits)
+            return _of_rows(str(file), found)
         if isinstance(found, dict) and found and all(isinstance(value, list) for value in found.values()):
-            return _of_lists(str(file), found, limits)
+            return _of_lists(str(file), found)
         raise ValueError(
             f'{file}: expected features as {{"ann": [3, 17], ...}} or rows as [{{"id": "ann", "age": 7}}, ...], none of them empty'
         )
@@ -50,15 +48,15 @@ def column_of(values: list[Any]) -> pa.Array | None:
     return None if pa.types.is_struct(column.type) or pa.types.is_null(column.type) else column
 
 
-def _read_lines(name: str, limits: Limits) -> list[dict[str, Any]]:
+def _read_lines(name: str) -> list[dict[str, Any]]:
     """Read one object a line; blank lines do not count."""
     rows: list[dict[str, Any]] = []
     n_bytes, line = 0, 0
-    with open_bytes(name, limits) as stream:
-        while text := read_line(name, stream, limits):
+    with open_bytes(name) as stream:
+        while text := read_line(name, stream):
             line += 1
             n_bytes += OBJECT_BYTES * len(text)
-            limits.require_budget(name, n_bytes, "parsed", "decompress it first (gunzip)")
+            require_budget(name, n_bytes, "parsed", "decompress it first (gunzip)")
             try:
                 row = json.loads(text, parse_int=parse_integer) if text.strip() else None
             except (ValueError, RecursionError) as error:
@@ -71,11 +69,9 @@ def _read_lines(name: str, limits: Limits) -> list[dict[str, Any]]:
     return rows
 
 
-def _of_rows(name: str, rows: list[dict[str, Any]], limits: Limits) -> FrameTable:
+def _of_rows(name: str, rows: list[dict[str, Any]]) -> FrameTable:
     names = dict.fromkeys(column for row in rows for column in row)
-    limits.require_budget(
-        name, CELL_BYTES * len(names) * len(rows), "made a table of", "write it as .csv or .parquet instead"
-    )
+    require_budget(name, CELL_BYTES * len(names) * len(rows), "made a table of", "write it as .csv or .parquet instead")
     columns = {column: column_of([row.get(column) for row in rows]) for column in names}
     found = {column: values for column, values in columns.items() if values is not None}
     table = FrameTable(pa.table(found), name, is_text=True)
@@ -86,7 +82,7 @@ def _of_rows(name: str, rows: list[dict[str, Any]], limits: Limits) -> FrameTabl
     return table
 
 
-def _of_lists(name: str, lists: dict[str, list[Any]], limits: Limits) -> FrameTable:
+def _of_lists(name: str, lists: dict[str, list[Any]]) -> FrameTable:
     """Return a row for each feature of a node, or one without for a node of none; vectors of fractions are a column of lists."""
     lengths = np.array([len(values) for values in lists.values()])
     entries = [value for values in lists.values() for value in values]
@@ -96,7 +92,7 @@ def _of_lists(name: str, lists: dict[str, list[Any]], limits: Limits) -> FrameTa
     if lengths.min() == lengths.max() > 0 and any(type(value) is float for value in entries):
         return FrameTable(pa.table({"id": ids, "vector": pa.array(list(lists.values()))}), name, is_text=True)
     n_bytes = int((pc.binary_length(ids).to_numpy() * lengths).sum())
-    limits.require_budget(name, n_bytes, "made a table of", "write it as .csv or .parquet instead")
+    require_budget(name, n_bytes, "made a table of", "write it as .csv or .parquet instead")
     features = pa.array([value for values in lists.values() for value in values or [None]])
     nodes = ids.take(pa.array(np.repeat(np.arange(len(ids)), np.maximum(1, lengths))))
     return FrameTable(pa.table({"node_id": nodes, "feature_id": features}), name, is_text=True)

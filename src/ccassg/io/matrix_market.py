@@ -11,7 +11,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ccassg.graph import Array
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind
+from ccassg.io.files import PathLike, budget, limits, open_bytes, require_kind, require_room, vetted
 from ccassg.io.tables import EdgeRows
 from ccassg.io.whitespace import parse_blanks, squeezed_pieces
 
@@ -25,15 +25,14 @@ class _Header(NamedTuple):
     line: int  # where the sizes stand
 
 
-def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
+def read_matrix_market(path: PathLike) -> EdgeRows:
     """Read a square sparse matrix (real, integer or pattern; perhaps gzipped); row ``i`` points to column ``j``.
 
     Nodes are numbered from 0 in the order of the rows, as SciPy would (the file itself counts from 1), so features
     in a ``.npy`` or ``.npz`` match row by row.
     """
-    file = check_file(path)
-    with one_sentence(file):
-        header, rows, cols, weights = _read(file, limits)
+    with vetted(path) as file:
+        header, rows, cols, weights = _read(file)
         if header.n_rows != header.n_cols:
             raise ValueError(
                 f"{file}, line {header.line}: an adjacency is square, this matrix is {header.n_rows} x {header.n_cols}"
@@ -55,19 +54,19 @@ def read_matrix_market(path: PathLike, limits: Limits = LIMITS) -> EdgeRows:
         )
 
 
-def read_mtx_features(file: Path, limits: Limits) -> sp.csr_array:
+def read_mtx_features(file: Path) -> sp.csr_array:
     """Read a sparse matrix of features, a row for each node."""
-    header, rows, cols, values = _read(file, limits)
+    header, rows, cols, values = _read(file)
     values = np.ones(len(rows), np.float32) if values is None else values
     return sp.csr_array(sp.coo_array((values, (rows, cols)), shape=(header.n_rows, header.n_cols)))
 
 
-def _read(file: Path, limits: Limits) -> tuple[_Header, Array, Array, Array | None]:
+def _read(file: Path) -> tuple[_Header, Array, Array, Array | None]:
     """Read the header, and rows, columns and values of all entries, those that symmetry stands for too."""
     require_kind(file, "Matrix Market")
-    with open_bytes(file, limits) as stream:
-        header = _read_header(file, stream, limits)
-        rows, cols, values = _read_entries(file, stream, header, limits)
+    with open_bytes(file) as stream:
+        header = _read_header(file, stream)
+        rows, cols, values = _read_entries(file, stream, header)
     if header.symmetric:  # stored once; off the diagonal each entry stands for two
         off = rows != cols
         rows, cols = np.concatenate([rows, cols[off]]), np.concatenate([cols, rows[off]])
@@ -75,9 +74,9 @@ def _read(file: Path, limits: Limits) -> tuple[_Header, Array, Array, Array | No
     return header, rows, cols, values
 
 
-def _read_header(name: Path, content: IO[bytes], limits: Limits) -> _Header:
+def _read_header(name: Path, content: IO[bytes]) -> _Header:
     """Read the head of the file; refuse what is of another kind or promises too much."""
-    words = content.readline(limits.line).decode("ascii", "replace").lower().split()
+    words = content.readline(limits().line).decode("ascii", "replace").lower().split()
     if len(words) != 5 or words[1] != "matrix" or words[2] != "coordinate":
         raise ValueError(
             f"{name}, line 1: expected '%%MatrixMarket matrix coordinate ...', got {' '.join(words)[:80]!r}; write the matrix "
@@ -87,7 +86,7 @@ def _read_header(name: Path, content: IO[bytes], limits: Limits) -> _Header:
         raise ValueError(
             f"{name}, line 1: {words[3]} {words[4]} matrices cannot be read; use real general, for example"
         )
-    rows = ((line, row.strip()) for line, row in enumerate(iter(lambda: content.readline(limits.line), b""), 2))
+    rows = ((line, row.strip()) for line, row in enumerate(iter(lambda: content.readline(limits().line), b""), 2))
     line, row = next(((line, row) for line, row in rows if row and not row.startswith(b"%")), (0, b""))
     if not row:
         raise ValueError(f"{name} has no line of sizes; check how it was written")
@@ -97,20 +96,20 @@ def _read_header(name: Path, content: IO[bytes], limits: Limits) -> _Header:
         raise ValueError(f"{name}, line {line}: expected rows, columns and entries, got {row[:60]!r}") from None
     if min(n_rows, n_cols) < 1 or (words[4] == "symmetric" and n_rows != n_cols):
         raise ValueError(f"{name}, line {line}: {n_rows} x {n_cols} is no size of a {words[4]} matrix; mend it")
-    limits.require_room(name, max(n_rows, n_cols), f"claims {n_rows:,} rows and {n_cols:,} columns in line {line}")
+    require_room(name, max(n_rows, n_cols), f"claims {n_rows:,} rows and {n_cols:,} columns in line {line}")
     # The shortest entry, "1 1" and a line end, takes four bytes.
-    if n_entries < 0 or 4 * n_entries > limits.budget(name):
+    if n_entries < 0 or 4 * n_entries > budget(name):
         raise ValueError(f"{name}, line {line}: promises {n_entries:,} entries, more than the file can hold")
     if n_entries == 0:
         raise ValueError(f"{name} has no entries; check how it was written")
     return _Header(n_rows, n_cols, n_entries, words[4] == "symmetric", words[3] == "pattern", line)
 
 
-def _read_entries(name: Path, content: IO[bytes], header: _Header, limits: Limits) -> tuple[Array, Array, Array | None]:
+def _read_entries(name: Path, content: IO[bytes], header: _Header) -> tuple[Array, Array, Array | None]:
     """Read rows and columns, from 0, and values."""
     types = {"row": pa.int64(), "column": pa.int64()} | ({} if header.pattern else {"value": pa.float64()})
     try:
-        pieces = [parse_blanks(piece, types) for piece in squeezed_pieces(name, content, len(types), limits)]
+        pieces = [parse_blanks(piece, types) for piece in squeezed_pieces(name, content, len(types))]
     except pa.ArrowInvalid as error:
         reason = str(error).partition(": ")[2] or str(error)
         raise ValueError(f"{name}: expected {' '.join(types)} in each line; {reason.splitlines()[0][:200]}") from None

@@ -1,11 +1,12 @@
 """Open a table wherever it is: the one place that decides which reader takes a file or a frame."""
 
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from ccassg.io.files import READING, Reading, check_file, one_sentence, suffix_of
+from ccassg.io.files import READING, Reading, one_sentence, suffix_of
 from ccassg.io.json_rows import open_json
 from ccassg.io.tables import JSON_SUFFIXES, PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table, is_frame
 from ccassg.io.text import TextTable
@@ -24,12 +25,12 @@ def open_table(
     frame = _frame_to_arrow(source, what)
     if frame is not None:
         return FrameTable(frame, what)
-    path = check_file(source)
+    path = Path(source)
     suffix = suffix_of(path)
     if suffix in PARQUET_SUFFIXES:
-        return ParquetTable(path, reading.limits)
+        return ParquetTable(path)
     if suffix in JSON_SUFFIXES:
-        return open_json(path, reading.limits)
+        return open_json(path)
     if suffix not in TEXT_SUFFIXES:
         raise ValueError(
             f"{path}: no reader for the suffix {suffix!r}; tables are {', '.join((*TEXT_SUFFIXES[:4], *JSON_SUFFIXES))} (or "

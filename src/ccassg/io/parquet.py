@@ -15,26 +15,26 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array
-from ccassg.io.files import Limits
+from ccassg.io.files import budget, require_budget
 from ccassg.io.parquet_footer import pieces
 
 BATCH_ROWS, PREFIXED_ROWS = 1 << 17, 1 << 10
 NUMBER_BYTES = 8  # readers make 64-bit floats of all numbers
 
 
-def read_batches(path: Path, columns: Sequence[str], limits: Limits) -> Iterator[pa.RecordBatch]:
+def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the columns of a file, some rows at a time; ValueError before they would outgrow the file's budget."""
     with pq.ParquetFile(path) as file:
         fields = [file.schema_arrow.field(name) for name in columns]
-        plan = _plan(path, file, fields, limits)
+        plan = _plan(path, file, fields)
     with pq.ParquetFile(path, read_dictionary=plan.text) as file:
-        if plan.n_fixed + plan.n_pages + _most_text(file, plan.text) <= limits.budget(path):
+        if plan.n_fixed + plan.n_pages + _most_text(file, plan.text) <= budget(path):
             plan = plan._replace(text=[])  # it fits even if every row names the longest, and is faster read at once
     n_bytes = plan.n_fixed
     with pq.ParquetFile(path, read_dictionary=plan.text) as file:
         for batch in file.iter_batches(plan.n_rows, columns=list(columns)):
             n_bytes += sum(_text_bytes(column) for column in batch.columns)
-            _require(path, n_bytes, limits)
+            _require(path, n_bytes)
             for name, column in zip(columns, batch.columns, strict=True):
                 _require_whole(path, name, column)
             yield pa.RecordBatch.from_arrays(
@@ -49,10 +49,10 @@ class _Plan(NamedTuple):
     n_fixed: int  # bytes of all that is not text
 
 
-def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: Limits) -> _Plan:
+def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field]) -> _Plan:
     """Count what is to be read; refuse what is too large, and columns that nothing here can use."""
     found = pieces(path, {field.name for field in fields})
-    _require(path, sum(part.n_bytes for parts in found.values() for part in parts), limits)
+    _require(path, sum(part.n_bytes for parts in found.values() for part in parts))
     text: list[str] = []
     n_rows, n_pages, n_fixed = BATCH_ROWS, 0, 0
     for field in fields:
@@ -62,7 +62,7 @@ def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: 
             size = sum(part.n_bytes for part in parts)
             n_pages += size
             if any(part.is_delta for part in parts):  # Arrow makes no dictionary of these
-                n_rows = min(n_rows, PREFIXED_ROWS, max(1, limits.budget(path) // max(1, size)))
+                n_rows = min(n_rows, PREFIXED_ROWS, max(1, budget(path) // max(1, size)))
             else:
                 text.append(field.name)
         elif entry.num_fields or (entry is not kind and _is_text(entry)):
@@ -74,7 +74,7 @@ def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: 
             if pa.types.is_fixed_size_list(kind):  # a missing list of that kind takes the room of a full one
                 n_values = max(n_values, kind.list_size * file.metadata.num_rows)
             n_fixed += n_values * _width(entry)
-    _require(path, n_fixed + n_pages, limits)
+    _require(path, n_fixed + n_pages)
     return _Plan(text, n_rows, n_pages, n_fixed)
 
 
@@ -119,8 +119,8 @@ def _written_out(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind) if pa.types.is_large_string(kind) else column.dictionary_decode()
 
 
-def _require(path: Path, n_bytes: int, limits: Limits) -> None:
-    limits.require_budget(path, n_bytes, "decoded", "write it again without compression")
+def _require(path: Path, n_bytes: int) -> None:
+    require_budget(path, n_bytes, "decoded", "write it again without compression")
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from ccassg.graph import Array, Features
 from ccassg.graph.scaling import Scaling
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, require_kind
+from ccassg.io.files import PathLike, limits, one_sentence, vetted
 from ccassg.io.parquet import read_batches
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".el", ".ids", "")
@@ -30,18 +30,18 @@ class Table(ABC):
     is_text = False  # whether cells were written as text, so that digits may mean integers
     unsure_header = False  # whether the first line was taken as names for want of a better guess
 
-    def __init__(self, name: str, names: Sequence[str], limits: Limits = LIMITS) -> None:
+    def __init__(self, name: str, names: Sequence[str]) -> None:
         self.name, self.names = name, tuple(names)
         self.notes: list[str] = []  # what was guessed or left out
         if not names:
             raise ValueError(f"{name} has no columns")
-        if len(names) > limits.columns:
+        if len(names) > limits().columns:
             raise ValueError(
-                f"{name} has {len(names):,} columns, more than {limits.columns:,}; store such features as .npz or .npy"
+                f"{name} has {len(names):,} columns, more than {limits().columns:,}; store such features as .npz or .npy"
             )
         column, count = Counter(names).most_common(1)[0]
         if count > 1:
-            raise ValueError(f"{name}: column {column!r} appears more than once; rename one")
+            raise ValueError(f"{name}: column {column!r} appears {count} times; rename all but one")
 
     def __str__(self) -> str:
         return self.name
@@ -66,20 +66,18 @@ class Table(ABC):
 class ParquetTable(Table):
     """A Parquet file, streamed in batches within its budget."""
 
-    def __init__(self, path: PathLike, limits: Limits = LIMITS) -> None:
-        self.path, self.limits = check_file(path), limits
-        require_kind(self.path, "Parquet")
-        with one_sentence(self.path):
+    def __init__(self, path: PathLike) -> None:
+        with vetted(path, "Parquet") as self.path:
             with pq.ParquetFile(self.path) as file:
                 names, self.n_rows = file.schema_arrow.names, file.metadata.num_rows
-            super().__init__(str(self.path), names, limits)
+            super().__init__(str(self.path), names)
         if self.n_rows <= 0:
             raise ValueError(f"{self.path} has no rows of data; check how it was written")
 
     def read(self, columns: Sequence[str], as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, a batch at a time."""
         with one_sentence(self.path):
-            table = pa.Table.from_batches(read_batches(self.path, columns, self.limits))
+            table = pa.Table.from_batches(read_batches(self.path, columns))
             if table.num_rows != self.n_rows:
                 raise ValueError(f"{self.path} promises {self.n_rows:,} rows, but holds {table.num_rows:,}")
             table.validate()

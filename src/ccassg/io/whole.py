@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io.arrays import Matrix, read_arrays, sparse_of
-from ccassg.io.files import Limits, check_file, one_sentence
+from ccassg.io.files import require_budget, require_room, vetted
 from ccassg.io.tables import EdgeRows, listed, shown
 
 # Of sparse matrices, after one of the prefixes: none where SciPy saved the adjacency alone.
@@ -29,19 +29,18 @@ class Whole(NamedTuple):
     labels: pa.Table | None
 
 
-def read_npz_graph(path: Path, features: str | None, label_column: str | None, limits: Limits) -> Whole:
+def read_npz_graph(path: Path, features: str | None, label_column: str | None) -> Whole:
     """Read a ``.npz`` of sparse matrices in parts (``adj_data``, ...), of edges and dense features, or of one SciPy matrix.
 
     ``features`` and ``label_column`` name arrays; nodes are rows.
     """
-    file = check_file(path)
     label_names = LABELS if label_column is None else (label_column,)
     feature_names = FEATURES if features is None else (features,)
     parts = {prefix + part for prefix in (*ADJACENCY, *ATTRIBUTES) for part in PARTS}
-    with one_sentence(file):
-        arrays = read_arrays(file, limits, {*parts, *EDGES, *feature_names, *label_names})
-        adjacency = _sparse(file, arrays, ADJACENCY, limits)
-        x = _sparse(file, arrays, ATTRIBUTES, limits) if features is None else None
+    with vetted(path) as file:
+        arrays = read_arrays(file, {*parts, *EDGES, *feature_names, *label_names})
+        adjacency = _sparse(file, arrays, ADJACENCY)
+        x = _sparse(file, arrays, ATTRIBUTES) if features is None else None
         x = _first(arrays, feature_names) if x is None else x
         y, label = _first(arrays, label_names), next((name for name in label_names if name in arrays), "label")
         for name, array in ((features, x), (label_column, y)):
@@ -59,27 +58,27 @@ def read_npz_graph(path: Path, features: str | None, label_column: str | None, l
             ends, weights = _ends(file, _first(arrays, EDGES)), None
             rows = next((array for array in (x, y) if array is not None), None)
             n = int(max(end.max(initial=-1) for end in ends)) + 1 if rows is None else rows.shape[0]
-            limits.require_room(file, n, f"claims {n:,} nodes")
+            require_room(file, n, f"claims {n:,} nodes")
         ids = pa.array(np.arange(n))
         labels = None if y is None else pa.table({"id": ids, label: pa.array(y.reshape(n))})
-        return Whole(edges_of(str(file), ids, ends, weights, limits), None if x is None else Matrix(x), labels)
+        return Whole(edges_of(str(file), ids, ends, weights), None if x is None else Matrix(x), labels)
 
 
-def edges_of(name: str, ids: pa.Array, ends: tuple[Array, Array], weights: Array | None, limits: Limits) -> EdgeRows:
+def edges_of(name: str, ids: pa.Array, ends: tuple[Array, Array], weights: Array | None) -> EdgeRows:
     """Return edges between rows under the ids of these, as far as there is room to write them out."""
     if not pa.types.is_integer(ids.type):
         lengths = pc.binary_length(ids).to_numpy(zero_copy_only=False)
         n_bytes = sum(int(lengths[end].sum()) for end in ends)
-        limits.require_budget(name, n_bytes, "the ids of its edges are written out", "give its nodes shorter ids")
+        require_budget(name, n_bytes, "the ids of its edges are written out", "give its nodes shorter ids")
     source, target = (ids.take(pa.array(end)) for end in ends)
     return EdgeRows(name, source, target, weights, node_ids=ids)
 
 
-def _sparse(file: Path, arrays: dict[str, Array], prefixes: tuple[str, ...], limits: Limits) -> Any:
+def _sparse(file: Path, arrays: dict[str, Array], prefixes: tuple[str, ...]) -> Any:
     prefix = next((prefix for prefix in prefixes if {f"{prefix}data", f"{prefix}shape"} <= arrays.keys()), None)
     if prefix is None:
         return None
-    return sparse_of(file, {part: arrays[prefix + part] for part in PARTS if prefix + part in arrays}, limits)
+    return sparse_of(file, {part: arrays[prefix + part] for part in PARTS if prefix + part in arrays})
 
 
 def _first(arrays: dict[str, Array], names: tuple[str, ...]) -> Array | None:

@@ -23,9 +23,9 @@ from ccassg.io import folders
 from ccassg.io.atomic import atomic_path
 from ccassg.io.embeddings import write_embeddings
 from ccassg.io.files import read_json
+from ccassg.io.graphs import open_graph
 from ccassg.io.ids import id_array
 from ccassg.io.labels import encode_labels, read_labels
-from ccassg.io.open_graph import open_graph
 from ccassg.io.results import EMBEDDING, NODES
 from ccassg.io.store import location as store_of
 from ccassg.io.tables import ParquetTable

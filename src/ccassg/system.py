@@ -24,7 +24,7 @@ from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
 from ccassg.graph.checks import require_finite
 from ccassg.graph.kinds import is_graph
 from ccassg.graph.scaling import PIECE_ENTRIES, Scaling
-from ccassg.io.open_graph import open_object
+from ccassg.io.graphs import open_object
 from ccassg.io.store import release
 from ccassg.model_file import SavedModel
 

@@ -9,7 +9,7 @@ from ccassg import CCASSG
 from ccassg.io import results
 from ccassg.io.embeddings import write_embeddings
 from ccassg.io.folders import RUN, write_index
-from ccassg.io.open_graph import open_graph
+from ccassg.io.graphs import open_graph
 from ccassg.io.results import EMBEDDING, NODES, find_id, read_columns, read_labelled, read_names
 from ccassg.run import save_run
 

@@ -37,7 +37,7 @@ def evaluate(
     Example: ccassg evaluate my-model --labels nodes.csv --label-column class
     """
     from ccassg import run, scoring
-    from ccassg.io.open_graph import open_graph
+    from ccassg.io.graphs import open_graph
 
     if links:
         return score_links(embeddings, seeds, json_file)

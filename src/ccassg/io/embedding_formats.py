@@ -16,14 +16,13 @@ import pyarrow.parquet as pq
 from ccassg.graph import Array
 from ccassg.io import columns, tables
 from ccassg.io.arrays import read_npy, read_vector
-from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, require_room
+from ccassg.io.atomic import atomic_path, atomic_write, blank, is_sealed, require_replaceable, require_room, seal
 from ccassg.io.encode import encode_columns
 from ccassg.io.files import limits, open_regular, read_json, require_kind, sha256, suffix_of
 from ccassg.io.folders import files_of
 from ccassg.io.h5ad import OBSM_KEY, read_h5ad
 from ccassg.io.ids import to_numpy, unique_ids
 from ccassg.io.open_table import open_table
-from ccassg.io.seal import blank, is_sealed, seal
 from ccassg.io.store import release
 from ccassg.io.whitespace import parse_blanks
 

@@ -24,8 +24,7 @@ from ccassg.io.arrays import Matrix, sparse_of
 from ccassg.io.columns import LABEL
 from ccassg.io.files import budget, open_regular, require_budget, require_room, vetted
 from ccassg.io.ids import to_numpy
-from ccassg.io.tables import listed, shown
-from ccassg.io.whole import Whole, edges_of
+from ccassg.io.tables import Whole, edges_of, listed, shown
 
 OBSM_KEY = "X_ccassg"
 VLEN_BYTES = 16  # where a string of any length stands: its length and place

@@ -15,8 +15,7 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import Matrix, each_of, is_matrix
 from ccassg.io.files import one_sentence, suffix_of
 from ccassg.io.ids import id_array
-from ccassg.io.json_rows import column_of
-from ccassg.io.open_table import open_table
+from ccassg.io.open_table import column_of, open_table
 from ccassg.io.tables import EdgeRows, FrameTable
 
 

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array, Features
 from ccassg.graph.scaling import Scaling
-from ccassg.io.files import PathLike, limits, one_sentence, vetted
+from ccassg.io.files import PathLike, limits, one_sentence, require_budget, vetted
 from ccassg.io.parquet import read_batches
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".el", ".ids", "")
@@ -146,6 +147,24 @@ class NodeRows:
     idf: tuple[float, ...] | None = None  # of words of text; see `Dataset`
     labels: Labels | None = None
     notes: list[str] = field(default_factory=list)
+
+
+class Whole(NamedTuple):
+    """What one file says of a graph, all under the same ids."""
+
+    edges: EdgeRows
+    features: Any | None
+    labels: pa.Table | None
+
+
+def edges_of(name: str, ids: pa.Array, ends: tuple[Array, Array], weights: Array | None) -> EdgeRows:
+    """Return edges between rows under the ids of these, as far as there is room to write them out."""
+    if not pa.types.is_integer(ids.type):
+        lengths = pc.binary_length(ids).to_numpy(zero_copy_only=False)
+        n_bytes = sum(int(lengths[end].sum()) for end in ends)
+        require_budget(name, n_bytes, "the ids of its edges are written out", "give its nodes shorter ids")
+    source, target = (ids.take(pa.array(end)) for end in ends)
+    return EdgeRows(name, source, target, weights, node_ids=ids)
 
 
 def is_path(source: Any) -> bool:

@@ -1,16 +1,23 @@
-"""A file that holds a whole graph: edges, features and labels in the arrays of one NumPy archive, as collections publish them."""
+"""Graphs whose parts lie in one place: the files of a folder, or one file that holds all, as collections publish them."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ccassg.graph import Array
-from ccassg.io.arrays import Matrix, read_arrays, sparse_of
-from ccassg.io.files import require_budget, require_room, vetted
-from ccassg.io.tables import EdgeRows, listed, shown
+from ccassg.io import tables
+from ccassg.io.arrays import MATRIX_SUFFIXES, Matrix, each_of, is_matrix, read_arrays, sparse_of
+from ccassg.io.files import require_room, suffix_of, vetted
+from ccassg.io.h5ad import read_h5ad_graph
+from ccassg.io.tables import EdgeRows, Learned, Whole, edges_of, listed, shown
+
+WHOLE = (".npz", ".h5ad")  # edges, features and labels in one file
+EDGE_SUFFIXES = (*tables.TABLE_SUFFIXES, ".graphml", ".xml", ".gexf", ".gml", ".mtx", ".mm", *WHOLE)
+NODE_SUFFIXES = (*tables.TABLE_SUFFIXES, *MATRIX_SUFFIXES)
+ID_SUFFIXES = (*tables.TABLE_SUFFIXES, ".npy")
 
 # Of sparse matrices, after one of the prefixes: none where SciPy saved the adjacency alone.
 PARTS = ("data", "indices", "indptr", "shape", "format", "row", "col")
@@ -21,12 +28,57 @@ FEATURES = ("attr_matrix", "features", "node_features", "x")
 LABELS = ("labels", "node_labels", "label", "y", "target")
 
 
-class Whole(NamedTuple):
-    """What one file says of a graph, all under the same ids."""
+def of_folder(folder: Path, features: Any, labels: Any, ids: Any, notes: list[str]) -> tuple[Path, Any, Any, Any]:
+    """Find the files of a folder by their names; what the user named goes first, and a note tells what is not read."""
+    edges = _only(folder, ("edges", "edge_list", "edgelist", "graph"), EDGE_SUFFIXES)
+    if edges is None:
+        raise ValueError(f"{folder} holds no edges.* (such as edges.csv or edges.parquet); name the edge file itself")
+    features = features if features is not None else _only(folder, ("nodes", "features"), NODE_SUFFIXES)
+    labels = labels if labels is not None else _only(folder, ("labels", "target", "targets"), ID_SUFFIXES)
+    if ids is None and any(map(is_matrix, each_of(features))):
+        ids = _only(folder, ("ids",), ID_SUFFIXES)
+    read = {Path(path).absolute() for path in (edges, *each_of(features), labels, ids) if tables.is_path(path)}
+    left = [path.name for path in sorted(folder.iterdir()) if path.absolute() not in read and path.name[0] != "."]
+    if left:
+        names = ", ".join(sorted(path.name for path in read if path.parent == folder.absolute()))
+        notes.append(f"{folder}: read {names}, and not {listed(left)} (`features` and `labels` name others)")
+    return edges, features, labels, ids
 
-    edges: EdgeRows
-    features: Matrix | None
-    labels: pa.Table | None
+
+def of_file(path: Path, features: Any, labels: Any, ids: Any, label_column: Any) -> tuple[EdgeRows, Any, Any, Any]:
+    """Read a file that holds all of a graph; features and labels that the user gave go first."""
+    is_inside = tables.is_path(features) and suffix_of(features) == "" and not Path(features).exists()
+    own = features is None or is_inside
+    whole = (read_npz_graph if suffix_of(path) == ".npz" else read_h5ad_graph)(
+        path, str(features) if is_inside else None, label_column if own and labels is None else None
+    )
+    if own and whole.features is not None:
+        width = whole.features.values.shape[1]
+        whole.edges.notes.append(Learned(f"{path}: learns from {tables.counted(width, 'feature', 'features')}"))
+        features = whole.features
+    is_bare = label_column is None and all(map(is_matrix, each_of(features)))  # a table may have labels of its own
+    if labels is None and whole.labels is not None and (own or is_bare):
+        whole.edges.notes.append(f"{path}: labels in {whole.labels.column_names[1]!r}")
+        labels = whole.labels
+    if ids is None and any(map(is_matrix, each_of(features))):
+        ids = pa.table({"id": whole.edges.node_ids})
+    return whole.edges, features, labels, ids
+
+
+def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path | None:
+    """Return the file of the first of these names, whole or after an underscore (``musae_chameleon_edges.csv``)."""
+    known = {path: path.name.lower().split(".")[0] for path in folder.iterdir() if suffix_of(path) in suffixes}
+    for stem in stems:
+        fitting = sorted(path for path in known if known[path] == stem) or sorted(
+            path for path in known if known[path].endswith(f"_{stem}")
+        )
+        if len(fitting) > 1:
+            raise ValueError(
+                f"{folder} holds several {stem}.* ({fitting[0].name}, {fitting[1].name}); name the one to read"
+            )
+        if fitting:
+            return fitting[0]
+    return None
 
 
 def read_npz_graph(path: Path, features: str | None, label_column: str | None) -> Whole:
@@ -62,16 +114,6 @@ def read_npz_graph(path: Path, features: str | None, label_column: str | None) -
         ids = pa.array(np.arange(n))
         labels = None if y is None else pa.table({"id": ids, label: pa.array(y.reshape(n))})
         return Whole(edges_of(str(file), ids, ends, weights), None if x is None else Matrix(x), labels)
-
-
-def edges_of(name: str, ids: pa.Array, ends: tuple[Array, Array], weights: Array | None) -> EdgeRows:
-    """Return edges between rows under the ids of these, as far as there is room to write them out."""
-    if not pa.types.is_integer(ids.type):
-        lengths = pc.binary_length(ids).to_numpy(zero_copy_only=False)
-        n_bytes = sum(int(lengths[end].sum()) for end in ends)
-        require_budget(name, n_bytes, "the ids of its edges are written out", "give its nodes shorter ids")
-    source, target = (ids.take(pa.array(end)) for end in ends)
-    return EdgeRows(name, source, target, weights, node_ids=ids)
 
 
 def _sparse(file: Path, arrays: dict[str, Array], prefixes: tuple[str, ...]) -> Any:

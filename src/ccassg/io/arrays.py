@@ -54,8 +54,16 @@ def read_matrix(path: PathLike) -> Features:
     ValueError on pickled objects, sizes the file cannot hold, indices out of range, values that are not finite numbers.
     """
     with vetted(path) as file:
-        read = {".npy": read_npy, ".npz": _read_npz}.get(suffix_of(file), read_mtx_features)
-        return check_features(read(file))
+        if suffix_of(file) == ".npy":
+            return check_features(read_npy(file))
+        if suffix_of(file) != ".npz":
+            return check_features(read_mtx_features(file))
+        arrays = read_arrays(file)
+        if "format" in arrays:
+            return check_features(sparse_of(file, arrays))
+        if len(arrays) != 1:
+            raise ValueError(f"{file} holds {len(arrays)} arrays; keep one, or save it with scipy.sparse.save_npz")
+        return check_features(next(iter(arrays.values())))
 
 
 def read_npy(path: PathLike) -> Array:
@@ -83,18 +91,10 @@ def read_vector(path: PathLike) -> pa.Array | None:
             return pa.array(array)
         content = read_json(file, parse_int=parse_integer)
         values = content.get("ids") if isinstance(content, dict) else content
-        if not isinstance(values, list) or not _all_of(values, str) | _all_of(values, int):
+        kinds = set(map(type, values)) if isinstance(values, list) else {object}
+        if not (kinds <= {str} or kinds == {int}):
             raise ValueError(f"{file}: expected a list of integers or a list of strings")
-        return pa.array(values, pa.large_string() if _all_of(values, str) else pa.int64())
-
-
-def _read_npz(path: Path) -> Any:
-    arrays = read_arrays(path)
-    if "format" in arrays:
-        return sparse_of(path, arrays)
-    if len(arrays) != 1:
-        raise ValueError(f"{path} holds {len(arrays)} arrays; keep one, or save it with scipy.sparse.save_npz")
-    return next(iter(arrays.values()))
+        return pa.array(values, pa.large_string() if kinds <= {str} else pa.int64())
 
 
 def read_arrays(path: Path, wanted: Collection[str] | None = None) -> dict[str, Array]:
@@ -107,9 +107,7 @@ def read_arrays(path: Path, wanted: Collection[str] | None = None) -> dict[str, 
         for member in members:
             _check_member(path, archive, member)
     with np.load(path, allow_pickle=False) as content:
-        return {
-            member.filename.removesuffix(".npy"): content[member.filename.removesuffix(".npy")] for member in members
-        }
+        return {name: content[name] for name in (member.filename.removesuffix(".npy") for member in members)}
 
 
 def sparse_of(path: Path, parts: Mapping[str, Array]) -> sp.csr_array:
@@ -173,7 +171,3 @@ def parse_integer(text: str) -> int:
     if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
         raise ValueError(f"the integer {shown(text)} ({len(text):,} digits) does not fit 64 bits; write it as a string")
     return int(text)
-
-
-def _all_of(values: list[Any], kind: type) -> bool:
-    return all(type(value) is kind for value in values)

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from ccassg.graph import Array
 from ccassg.io.columns import WEIGHT, check_weights
-from ccassg.io.files import budget, require_budget
+from ccassg.io.files import Meter
 from ccassg.io.ids import as_ids, unique_ids
 from ccassg.io.tables import EdgeRows, FrameTable, listed, shown
 
@@ -26,7 +26,7 @@ class Collected:
         self.node_data: dict[str, dict[int, str]] = {}
         self.edge_data: dict[str, dict[int, str]] = {}
         self.directed: bool | None = None
-        self._n_bytes, self._budget = 0, budget(name)
+        self.count = Meter(name, "read", "write it as .csv or .parquet instead").add
         self._data, self._row = self.node_data, 0
 
     def add_node(self, node: str) -> None:
@@ -52,12 +52,6 @@ class Collected:
         if key in self.keys:
             self.count(2 * ITEM_BYTES)
             self._data.setdefault(key, {})[self._row] = text
-
-    def count(self, n_bytes: int) -> None:
-        """Refuse the file if what was collected, with so much more, outgrows its budget."""
-        self._n_bytes += n_bytes
-        if self._n_bytes > self._budget:
-            require_budget(self.name, self._n_bytes, "read", "write it as .csv or .parquet instead")
 
     def rows(self, weight: str | int | None) -> EdgeRows:
         """Return what was collected."""

@@ -30,8 +30,9 @@ from ccassg.io.blocks import (
     vectors,
 )
 from ccassg.io.columns import distinct_values, numbers
+from ccassg.io.parquet import is_list
 from ccassg.io.tables import Table, counted, listed, plain, shown
-from ccassg.io.usable import Kind, is_list, judge
+from ccassg.io.usable import Kind, judge
 
 # In the note on scales; the report page shows a note with these words as a warning.
 DROWNS = "will rule the embedding"

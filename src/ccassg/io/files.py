@@ -97,6 +97,20 @@ def require_budget(path: PathLike, n_bytes: float, how: str, way_out: str) -> No
         )
 
 
+class Meter:
+    """Counts what a file becomes piece by piece; ValueError once that is beyond its budget."""
+
+    def __init__(self, path: PathLike, how: str, way_out: str = "decompress it first (gunzip)") -> None:
+        self._path, self._how, self._way_out = path, how, way_out
+        self._n_bytes, self._budget = 0.0, budget(path)
+
+    def add(self, n_bytes: float) -> None:
+        """Count so many bytes more."""
+        self._n_bytes += n_bytes
+        if self._n_bytes > self._budget:
+            require_budget(self._path, self._n_bytes, self._how, self._way_out)
+
+
 def require_room(path: PathLike, n_rows: int, claim: str) -> None:
     """Refuse a file that claims more rows or columns than its budget has room for, whether they hold anything or not."""
     if n_rows * limits().row > budget(path):
@@ -274,7 +288,7 @@ class _Gunzip(io.RawIOBase):
     def __init__(self, path: PathLike, file: IO[bytes]) -> None:
         self._path, self._file = path, file
         self._stream = gzip.GzipFile(fileobj=file, mode="rb")
-        self._n_bytes, self._budget = 0, budget(path)
+        self._meter = Meter(path, "decompressed")
 
     def readable(self) -> bool:
         return True
@@ -284,9 +298,7 @@ class _Gunzip(io.RawIOBase):
             n = self._stream.readinto(buffer)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(f"{self._path} is a damaged gzip file: {first_line(error)}") from None
-        self._n_bytes += n
-        if self._n_bytes > self._budget:
-            require_budget(self._path, self._n_bytes, "decompressed", "decompress it first (gunzip)")
+        self._meter.add(n)
         return n
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from ccassg import optional
 from ccassg.graph import Array
 from ccassg.io.arrays import Matrix, sparse_of
 from ccassg.io.columns import LABEL
-from ccassg.io.files import budget, open_regular, require_budget, require_room, vetted
+from ccassg.io.files import Meter, budget, open_regular, require_budget, require_room, vetted
 from ccassg.io.ids import to_numpy
 from ccassg.io.tables import Whole, edges_of, listed, shown
 
@@ -128,13 +128,11 @@ class _Content:
         """Read strings, some at a time: many may stand in one place, and each can be as long as the file."""
         # Bytes, strings of Python and of Arrow at once.
         n_rows = max(1, budget(self.path) // (4 * self.path.stat().st_size))
-        n_bytes = 0
-        pieces = []
+        meter, pieces = Meter(self.path, "read", "write it as .parquet"), []
         for start in range(0, len(data), n_rows):
             values = data[start : start + n_rows]
             piece = pa.array([v.decode() if isinstance(v, bytes) else str(v) for v in values], pa.large_string())
-            n_bytes += piece.nbytes
-            require_budget(self.path, n_bytes, "read", "write it as .parquet")
+            meter.add(piece.nbytes)
             pieces.append(piece)
         return pa.chunked_array(pieces, pa.large_string()).combine_chunks()
 

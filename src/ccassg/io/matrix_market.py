@@ -32,37 +32,30 @@ def read_matrix_market(path: PathLike) -> EdgeRows:
     in a ``.npy`` or ``.npz`` match row by row.
     """
     with vetted(path) as file:
-        header, rows, cols, weights = _read(file)
+        header, matrix = _read(file)
         if header.n_rows != header.n_cols:
             raise ValueError(
                 f"{file}, line {header.line}: an adjacency is square, this matrix is {header.n_rows} x {header.n_cols}"
             )
-        if weights is not None and len(
-            bad := np.flatnonzero(~((weights >= 0) & (weights <= np.finfo(np.float32).max)))
-        ):
+        weights = None if header.pattern else matrix.data
+        bad = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= np.finfo(np.float32).max)))
+        if len(bad):
             raise ValueError(
-                f"{file}, entry {int(bad[0]) + 1}: {weights[bad[0]]:g} cannot be a weight; weights are from 0 to 3e38, so shift, "
+                f"{file}, entry {int(bad[0]) + 1}: {matrix.data[bad[0]]:g} cannot be a weight; weights are from 0 to 3e38, so shift, "
                 f"rescale or drop such entries"
             )
-        return EdgeRows(
-            name=str(file),
-            source=pa.array(rows),
-            target=pa.array(cols),
-            weights=weights,
-            directed=not header.symmetric,
-            node_ids=pa.array(np.arange(header.n_rows)),
-        )
+        source, target = (pa.array(end.astype(np.int64)) for end in (matrix.row, matrix.col))
+        nodes = pa.array(np.arange(header.n_rows))
+        return EdgeRows(str(file), source, target, weights, directed=not header.symmetric, node_ids=nodes)
 
 
 def read_mtx_features(file: Path) -> sp.csr_array:
     """Read a sparse matrix of features, a row for each node."""
-    header, rows, cols, values = _read(file)
-    values = np.ones(len(rows), np.float32) if values is None else values
-    return sp.csr_array(sp.coo_array((values, (rows, cols)), shape=(header.n_rows, header.n_cols)))
+    return sp.csr_array(_read(file)[1])
 
 
-def _read(file: Path) -> tuple[_Header, Array, Array, Array | None]:
-    """Read the header, and rows, columns and values of all entries, those that symmetry stands for too."""
+def _read(file: Path) -> tuple[_Header, sp.coo_array]:
+    """Read the header and all entries, those that symmetry stands for too."""
     require_kind(file, "Matrix Market")
     with open_bytes(file) as stream:
         header = _read_header(file, stream)
@@ -70,8 +63,8 @@ def _read(file: Path) -> tuple[_Header, Array, Array, Array | None]:
     if header.symmetric:  # stored once; off the diagonal each entry stands for two
         off = rows != cols
         rows, cols = np.concatenate([rows, cols[off]]), np.concatenate([cols, rows[off]])
-        values = None if values is None else np.concatenate([values, values[off]])
-    return header, rows, cols, values
+        values = np.concatenate([values, values[off]])
+    return header, sp.coo_array((values, (rows, cols)), shape=(header.n_rows, header.n_cols))
 
 
 def _read_header(name: Path, content: IO[bytes]) -> _Header:
@@ -105,8 +98,8 @@ def _read_header(name: Path, content: IO[bytes]) -> _Header:
     return _Header(n_rows, n_cols, n_entries, words[4] == "symmetric", words[3] == "pattern", line)
 
 
-def _read_entries(name: Path, content: IO[bytes], header: _Header) -> tuple[Array, Array, Array | None]:
-    """Read rows and columns, from 0, and values."""
+def _read_entries(name: Path, content: IO[bytes], header: _Header) -> tuple[Array, Array, Array]:
+    """Read rows and columns, from 0, and values, 1 where the file has none."""
     types = {"row": pa.int64(), "column": pa.int64()} | ({} if header.pattern else {"value": pa.float64()})
     try:
         pieces = [parse_blanks(piece, types) for piece in squeezed_pieces(name, content, len(types))]
@@ -126,4 +119,4 @@ def _read_entries(name: Path, content: IO[bytes], header: _Header) -> tuple[Arra
             f"{name}, entry {at + 1}: row {rows[at] + 1}, column {cols[at] + 1} is outside {header.n_rows} x {header.n_cols}; mend "
             f"the entry or the sizes in line {header.line}"
         )
-    return rows, cols, None if header.pattern else table["value"].to_numpy()
+    return rows, cols, np.ones(len(rows), np.float32) if header.pattern else table["value"].to_numpy()

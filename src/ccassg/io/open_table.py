@@ -13,7 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ccassg.io.arrays import parse_integer
-from ccassg.io.files import READING, PathLike, Reading, one_sentence, open_bytes, require_budget, suffix_of, vetted
+from ccassg.io.files import (
+    READING,
+    Meter,
+    PathLike,
+    Reading,
+    one_sentence,
+    open_bytes,
+    require_budget,
+    suffix_of,
+    vetted,
+)
 from ccassg.io.tables import JSON_SUFFIXES, PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table, is_frame
 from ccassg.io.text import TextTable
 from ccassg.io.whitespace import read_line
@@ -73,7 +83,7 @@ def open_json(path: PathLike) -> FrameTable:
             return _of_rows(str(file), _read_lines(str(file)))
         with open_bytes(file) as stream:
             content = stream.read()
-        require_budget(file, OBJECT_BYTES * len(content), "parsed", "decompress it first (gunzip)")
+        Meter(file, "parsed").add(OBJECT_BYTES * len(content))
         found = json.loads(content, parse_int=parse_integer)
         if isinstance(found, dict) and found and all(isinstance(value, dict) for value in found.values()):
             found = [{"id": name} | row for name, row in found.items()]
@@ -101,12 +111,11 @@ def column_of(values: list[Any]) -> pa.Array | None:
 def _read_lines(name: str) -> list[dict[str, Any]]:
     """Read one object a line; blank lines do not count."""
     rows: list[dict[str, Any]] = []
-    n_bytes, line = 0, 0
+    meter, line = Meter(name, "parsed"), 0
     with open_bytes(name) as stream:
         while text := read_line(name, stream):
             line += 1
-            n_bytes += OBJECT_BYTES * len(text)
-            require_budget(name, n_bytes, "parsed", "decompress it first (gunzip)")
+            meter.add(OBJECT_BYTES * len(text))
             try:
                 row = json.loads(text, parse_int=parse_integer) if text.strip() else None
             except (ValueError, RecursionError) as error:

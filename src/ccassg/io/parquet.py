@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array
-from ccassg.io.files import budget, require_budget
+from ccassg.io.files import Meter, budget
 from ccassg.io.parquet_footer import pieces
 
 BATCH_ROWS, PREFIXED_ROWS = 1 << 17, 1 << 10
@@ -30,16 +30,21 @@ def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
     with pq.ParquetFile(path, read_dictionary=plan.text) as file:
         if plan.n_fixed + plan.n_pages + _most_text(file, plan.text) <= budget(path):
             plan = plan._replace(text=[])  # it fits even if every row names the longest, and is faster read at once
-    n_bytes = plan.n_fixed
+    meter = _meter(path)
+    meter.add(plan.n_fixed)
     with pq.ParquetFile(path, read_dictionary=plan.text) as file:
         for batch in file.iter_batches(plan.n_rows, columns=list(columns)):
-            n_bytes += sum(_text_bytes(column) for column in batch.columns)
-            _require(path, n_bytes)
+            meter.add(sum(_text_bytes(column) for column in batch.columns))
             for name, column in zip(columns, batch.columns, strict=True):
                 _require_whole(path, name, column)
             yield pa.RecordBatch.from_arrays(
                 [_written_out(batch.column(field.name), field.type) for field in fields], list(columns)
             )
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether cells are lists."""
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
 class _Plan(NamedTuple):
@@ -52,12 +57,12 @@ class _Plan(NamedTuple):
 def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field]) -> _Plan:
     """Count what is to be read; refuse what is too large, and columns that nothing here can use."""
     found = pieces(path, {field.name for field in fields})
-    _require(path, sum(part.n_bytes for parts in found.values() for part in parts))
+    _meter(path).add(sum(part.n_bytes for parts in found.values() for part in parts))
     text: list[str] = []
     n_rows, n_pages, n_fixed = BATCH_ROWS, 0, 0
     for field in fields:
         kind, parts = _plain(field.type), found[field.name]
-        entry = _plain(kind.value_type) if _is_list(kind) else kind
+        entry = _plain(kind.value_type) if is_list(kind) else kind
         if _is_text(kind):
             size = sum(part.n_bytes for part in parts)
             n_pages += size
@@ -74,7 +79,7 @@ def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field]) -> _Plan
             if pa.types.is_fixed_size_list(kind):  # a missing list of that kind takes the room of a full one
                 n_values = max(n_values, kind.list_size * file.metadata.num_rows)
             n_fixed += n_values * _width(entry)
-    _require(path, n_fixed + n_pages)
+    _meter(path).add(n_fixed + n_pages)
     return _Plan(text, n_rows, n_pages, n_fixed)
 
 
@@ -119,8 +124,8 @@ def _written_out(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind) if pa.types.is_large_string(kind) else column.dictionary_decode()
 
 
-def _require(path: Path, n_bytes: int) -> None:
-    require_budget(path, n_bytes, "decoded", "write it again without compression")
+def _meter(path: Path) -> Meter:
+    return Meter(path, "decoded", "write it again without compression")
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -133,11 +138,6 @@ def _is_text(kind: pa.DataType) -> bool:
     kind = _plain(kind)
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return str(kind).removeprefix("large_") in ("string", "binary", "string_view", "binary_view")
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    kind = _plain(kind)
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
 def _width(kind: pa.DataType) -> int:

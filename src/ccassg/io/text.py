@@ -14,9 +14,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ccassg.io.files import Reading, is_gzip, limits, open_bytes, open_regular, read_head, suffix_of, vetted
+from ccassg.io.files import Meter, Reading, is_gzip, limits, open_bytes, open_regular, read_head, suffix_of, vetted
 from ccassg.io.tables import Table
-from ccassg.io.whitespace import BLOCK_BYTES, Room, read_line, squeeze, squeezed_pieces
+from ccassg.io.whitespace import BLOCK_BYTES, parsed_bytes, read_line, squeeze, squeezed_pieces
 
 LINE_BREAK = r"\r\n?|\n"
 
@@ -126,10 +126,10 @@ class TextTable(Table):
             yield from self._squeezed(n_columns)
         elif is_gzip(self.path) or self.encoding != "utf-8":
             content: Any = bytearray()
-            room = Room(self.path, n_columns)
+            meter = Meter(self.path, "parsed")
             with self._open() as file:
                 while chunk := file.read(limits().piece):
-                    room.require(chunk)
+                    meter.add(parsed_bytes(chunk, n_columns))
                     content += chunk
             self._require_rows_closed(content)
             yield pa.BufferReader(pa.py_buffer(content))

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io.columns import distinct_values
+from ccassg.io.parquet import is_list
 from ccassg.io.tables import FrameTable, Table, is_string, plain, shown
 
 Kind = Literal["number", "date", "list", "category", "text"]
@@ -33,11 +34,6 @@ class Judged(NamedTuple):
 
     kind: Kind
     why_not: str | None = None
-
-
-def is_list(kind: pa.DataType) -> bool:
-    """Return whether cells are lists."""
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
 def judge(table: Table, name: str, column: pa.ChunkedArray) -> Judged:

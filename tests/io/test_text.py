@@ -7,7 +7,8 @@ import io
 
 import pytest
 
-from ccassg.io.files import READING, Limits, within
+from ccassg.io.files import Limits, within
+from ccassg.io.tables import READING
 from ccassg.io.text import TextTable
 
 

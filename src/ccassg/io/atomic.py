@@ -19,6 +19,8 @@ from typing import IO, Any, Literal
 
 from ccassg.io.files import open_regular
 
+_ZEROS = "0" * 64
+
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -145,9 +147,6 @@ def one_sentence(target: Path, error: OSError) -> OSError:
 
 def _beside(target: Path) -> Path:
     return target.with_name(f".ccassg-{secrets.token_hex(8)}.tmp")
-
-
-_ZEROS = "0" * 64
 
 
 def blank(kind: str) -> str:

@@ -15,10 +15,21 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import Matrix, is_matrix, read_matrix, read_vector
 from ccassg.io.blocks import says_scaled, spread_of_matrix
 from ccassg.io.encode import Encoded, columns_of, encode_columns, first_of
-from ccassg.io.files import READING, Reading, require_room
+from ccassg.io.files import require_room
 from ccassg.io.ids import as_ids, number_ids, positions, unique_ids
 from ccassg.io.open_table import open_table
-from ccassg.io.tables import FrameTable, Labels, Learned, NodeRows, ParquetTable, Table, counted, shown
+from ccassg.io.tables import (
+    READING,
+    FrameTable,
+    Labels,
+    Learned,
+    NodeRows,
+    ParquetTable,
+    Reading,
+    Table,
+    counted,
+    shown,
+)
 
 # The way out where a table of two or three columns names a node in several rows.
 LISTED = "call the columns node_id,feature_id,value if a row is one feature of a node, else keep one row a node"

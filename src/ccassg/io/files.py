@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -89,14 +89,6 @@ def budget(path: PathLike) -> int:
         os.close(handle)
 
 
-def require_budget(path: PathLike, n_bytes: float, how: str, way_out: str) -> None:
-    """Refuse a file that would grow, or has grown, beyond its budget."""
-    if n_bytes > budget(path):
-        raise ValueError(
-            f"{path} grows beyond {budget(path):,} bytes when {how}, {limits().growth} times its size; if you trust it, {way_out}"
-        )
-
-
 class Meter:
     """Counts what a file becomes piece by piece; ValueError once that is beyond its budget."""
 
@@ -108,23 +100,21 @@ class Meter:
         """Count so many bytes more."""
         self._n_bytes += n_bytes
         if self._n_bytes > self._budget:
-            require_budget(self._path, self._n_bytes, self._how, self._way_out)
+            raise ValueError(
+                f"{self._path} grows beyond {self._budget:,} bytes when {self._how}, {limits().growth} times its size; if you trust "
+                f"it, {self._way_out}"
+            )
+
+
+def require_budget(path: PathLike, n_bytes: float, how: str, way_out: str) -> None:
+    """Refuse a file that would grow beyond its budget."""
+    Meter(path, how, way_out).add(n_bytes)
 
 
 def require_room(path: PathLike, n_rows: int, claim: str) -> None:
     """Refuse a file that claims more rows or columns than its budget has room for, whether they hold anything or not."""
     if n_rows * limits().row > budget(path):
         raise ValueError(f"{path} {claim}, out of proportion to its size; is it damaged?")
-
-
-class Reading(NamedTuple):
-    """How a text table is read: whether it begins with column names (None: guessed), and its encoding."""
-
-    header: bool | None = None
-    encoding: str = "utf-8"
-
-
-READING = Reading()
 
 
 def check_file(path: PathLike) -> Path:

@@ -13,17 +13,16 @@ from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Array, Dataset, Features, FeatureSpace, Graph, as_graph
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
-from ccassg.io.edges import read_edges
+from ccassg.io.edges import WHOLE, of_file, of_folder, read_edges
 from ccassg.io.features import read_nodes
-from ccassg.io.files import Reading, require_budget, suffix_of
+from ccassg.io.files import require_budget, suffix_of
 from ccassg.io.ids import number_ids, to_numpy
 from ccassg.io.labels import Unclear, encode_labels, match_labels, read_labels
 from ccassg.io.manifest import is_store
 from ccassg.io.matching import match_nodes, read_side_by_side
 from ccassg.io.objects import as_rows, holds_graph
 from ccassg.io.store import open_store
-from ccassg.io.tables import EdgeRows, Learned, NodeRows
-from ccassg.io.whole import WHOLE, of_file, of_folder
+from ccassg.io.tables import EdgeRows, Learned, NodeRows, Reading
 
 # What a node costs that has no features, from those made for it to its embedding, and one without edges besides, which a
 # file may claim for nothing.

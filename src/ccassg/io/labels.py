@@ -11,9 +11,8 @@ from ccassg.graph import Array
 from ccassg.io import columns, tables
 from ccassg.io.arrays import read_vector
 from ccassg.io.features import open_nodes
-from ccassg.io.files import READING, Reading
 from ccassg.io.ids import positions, refuse_line_breaks, unique_ids
-from ccassg.io.tables import FrameTable, Labels, NodeRows
+from ccassg.io.tables import READING, FrameTable, Labels, NodeRows, Reading
 
 INTEGER = re.compile(r"-?\d{1,100}")
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})

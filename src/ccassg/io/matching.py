@@ -17,9 +17,8 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import is_matrix
 from ccassg.io.blocks import assemble
 from ccassg.io.features import open_nodes, read_nodes
-from ccassg.io.files import READING, Reading
 from ccassg.io.ids import number_ids, positions, settle
-from ccassg.io.tables import EdgeRows, FrameTable, Labels, NodeRows, Table, counted, shown
+from ccassg.io.tables import READING, EdgeRows, FrameTable, Labels, NodeRows, Reading, Table, counted, shown
 
 
 def match_nodes(

@@ -13,20 +13,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ccassg.io.arrays import parse_integer
-from ccassg.io.files import (
+from ccassg.io.files import Meter, PathLike, one_sentence, open_bytes, require_budget, suffix_of, vetted
+from ccassg.io.tables import (
+    JSON_SUFFIXES,
+    PARQUET_SUFFIXES,
     READING,
-    Meter,
-    PathLike,
+    TEXT_SUFFIXES,
+    FrameTable,
+    ParquetTable,
     Reading,
-    one_sentence,
-    open_bytes,
-    require_budget,
-    suffix_of,
-    vetted,
+    Table,
+    is_frame,
 )
-from ccassg.io.tables import JSON_SUFFIXES, PARQUET_SUFFIXES, TEXT_SUFFIXES, FrameTable, ParquetTable, Table, is_frame
 from ccassg.io.text import TextTable
 from ccassg.io.whitespace import read_line
+
+OBJECT_BYTES = 32  # what a byte of JSON may become as an object of Python
+CELL_BYTES = 16  # a cell, given or not, while rows become columns
 
 
 def open_table(
@@ -70,10 +73,6 @@ def _frame_to_arrow(source: Any, what: str) -> pa.Table | None:
         frame = source if plain else source.reset_index(names=source.index.name or "index")
         frame = frame.rename(columns=str)
         return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-
-
-OBJECT_BYTES = 32  # what a byte of JSON may become as an object of Python
-CELL_BYTES = 16  # a cell, given or not, while rows become columns
 
 
 def open_json(path: PathLike) -> FrameTable:

@@ -12,11 +12,11 @@ from ccassg.graph import Array
 from ccassg.io import columns
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.features import choose_ids, open_nodes
-from ccassg.io.files import Reading, read_json, suffix_of
+from ccassg.io.files import read_json, suffix_of
 from ccassg.io.folders import RUN, require_whole
 from ccassg.io.ids import id_array, positions
 from ccassg.io.labels import match_labels, read_labels
-from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, ParquetTable, is_string, listed, plain
+from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, ParquetTable, Reading, is_string, listed, plain
 
 # What a run's folder calls its files.
 EMBEDDING, NODES = "embedding.parquet", "nodes.parquet"

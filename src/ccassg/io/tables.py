@@ -25,6 +25,16 @@ JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *JSON_SUFFIXES)
 
 
+class Reading(NamedTuple):
+    """How a text table is read: whether it begins with column names (None: guessed), and its encoding."""
+
+    header: bool | None = None
+    encoding: str = "utf-8"
+
+
+READING = Reading()
+
+
 class Table(ABC):
     """Rows under named columns, which are known before any row is read; messages begin with its name."""
 

@@ -14,8 +14,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ccassg.io.files import Meter, Reading, is_gzip, limits, open_bytes, open_regular, read_head, suffix_of, vetted
-from ccassg.io.tables import Table
+from ccassg.io.files import Meter, is_gzip, limits, open_bytes, open_regular, read_head, suffix_of, vetted
+from ccassg.io.tables import Reading, Table
 from ccassg.io.whitespace import BLOCK_BYTES, parsed_bytes, read_line, squeeze, squeezed_pieces
 
 LINE_BREAK = r"\r\n?|\n"

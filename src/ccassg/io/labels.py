@@ -1,7 +1,6 @@
 """Read labels, a column of the node table or a file of their own, and number the classes; -1 where there is none."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,7 @@ def encode_labels(labels: Labels | None) -> tuple[Array, tuple[str, ...]]:
     if table.is_text:
         refuse_line_breaks(table, name, column, "no class holds a line break")
     classes, codes = columns.distinct_values(column, MISSING_LABELS, _sorted_classes)
-    if classes and _all_digits(classes):
+    if classes and all(value.lstrip("-").isdecimal() for value in classes):  # integers, or meant to be
         wrong = [code for code, value in enumerate(classes) if not INTEGER.fullmatch(value)]
         table.refuse_where(
             name,
@@ -120,8 +119,3 @@ def _sorted_classes(values: set[str]) -> list[str]:
     if all(INTEGER.fullmatch(value) for value in values):
         return sorted(values, key=lambda value: (int(value), value))
     return sorted(values)
-
-
-def _all_digits(values: Iterable[str]) -> bool:
-    """Return whether all are made of digits, perhaps after minus signs: integers, or meant to be."""
-    return all(value.lstrip("-").isdecimal() for value in values)

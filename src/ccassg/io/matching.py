@@ -86,8 +86,6 @@ def read_side_by_side(
     Numbers of tables are brought to one scale unless ``scale`` says otherwise. Features without names of their own are called
     ``features 2[7]``, by their place among the sources.
     """
-    if not sources:
-        raise ValueError("the list of features is empty; leave `features` out, or name what holds them")
     opened = [each if is_matrix(each) else open_nodes(each, reading, edge_ids) for each in sources]
     tables = [each for each in opened if isinstance(each, Table)]
     for option, names in named.items():

@@ -73,8 +73,15 @@ def read_names(
     source, read = _table_of(embeddings) if table is None else (table, {})
     if source is None and column is not None:
         raise ValueError(f"{embeddings} does not say which table has a column {column!r}; name the table")
+    if source is None:
+        return None
     try:
-        return None if source is None else _names(_Nodes(source, read, ids), column)
+        nodes = _Nodes(source, read, ids)
+        own = () if nodes.id_column is None else (nodes.id_column.lower(),)
+        if column is not None:
+            column = columns.find_column(nodes.table, column, "names", "name_column")
+        name = column or columns.guess_column(nodes.table, NAME, but=own)
+        return None if name is None else nodes.read([name], [name])[name].cast(pa.large_string()).to_pylist()
     except REFUSED:
         if table is not None or column is not None:
             raise
@@ -127,18 +134,6 @@ class _Nodes:
     def read(self, names: list[str], as_text: Sequence[str] = ()) -> pa.Table:
         """Read columns, a row for each of the ids, empty where the table has none."""
         return self.table.read(names, as_text).take(pa.array(self._place, mask=self._place < 0))
-
-
-def _names(nodes: _Nodes, column: str | None) -> list[str | None] | None:
-    if column is not None:
-        name: str | None = columns.find_column(nodes.table, column, "names", "name_column")
-    else:
-        own = nodes.id_column
-        name = columns.guess_column(nodes.table, NAME, but=(None if own is None else own.lower(),))
-    if name is None:
-        return None
-    named: list[str | None] = nodes.read([name], as_text=[name])[name].cast(pa.large_string()).to_pylist()
-    return named
 
 
 def _table_of(embeddings: Path) -> tuple[Path | None, dict[str, Any]]:

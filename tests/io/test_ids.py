@@ -40,7 +40,7 @@ def test_numbering_agrees_with_numpy():
 def test_digits_are_integers_in_text_alone():
     def ids_of(values, is_text):
         table = FrameTable(pa.table({"id": values}), "it", is_text)
-        return as_ids(table, "id", table.data["id"])
+        return as_ids(table.columns(["id"])["id"])
 
     assert ids_of(["1", " -2"], True).to_pylist() == [1, -2]
     assert ids_of(["1", "2"], False).to_pylist() == ["1", "2"]
@@ -61,7 +61,7 @@ def test_positions():
 def test_repeated_ids_are_refused():
     def unique(values):
         table = FrameTable(pa.table({"id": values}), "it")
-        return unique_ids(table, "id", table.data["id"])
+        return unique_ids(table.columns(["id"])["id"])
 
     assert unique([1, 2, 3]).to_pylist() == [1, 2, 3]
     with pytest.raises(ValueError, match=r"it, column 'id', row 2 .*: the id 'a' was there before; keep one row"):
@@ -85,19 +85,19 @@ def test_numpy_ids_keep_every_character():
 )  # fmt: skip
 def test_dates_and_decimals_are_ids_as_they_print(values, names):
     table = FrameTable(pa.table({"id": values}), "it")
-    assert as_ids(table, "id", table.data["id"]).to_pylist() == names
+    assert as_ids(table.columns(["id"])["id"]).to_pylist() == names
 
 
 @pytest.mark.parametrize("values", [[True, False], [b"a", b"b"], [[1], [2]], [{"a": 1}, {"a": 2}]])
 def test_what_is_neither_number_nor_name_is_no_id(values):
     table = FrameTable(pa.table({"id": values}), "it")
     with pytest.raises(ValueError, match=r"it, column 'id': (bool|binary|list|struct).* cannot be an id"):
-        as_ids(table, "id", table.data["id"])
+        as_ids(table.columns(["id"])["id"])
 
 
 def in_frame(values, **options):
     table = FrameTable(pa.table({"id": values}), "it")
-    return as_ids(table, "id", table.data["id"], **options)
+    return as_ids(table.columns(["id"])["id"], **options)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_numbering_near_and_far_from_each_other_is_one():
 def test_repeated_ids_of_text_and_numbers():
     table = FrameTable(pa.table({"id": [7, 8, 9, 8, 7]}), "it")
     with pytest.raises(ValueError, match=r"row 3 .*: the id 8 was there before; so it goes"):
-        unique_ids(table, "id", table.data["id"], way_out="so it goes")
+        unique_ids(table.columns(["id"])["id"], way_out="so it goes")
 
 
 def test_ids_as_one_array():
@@ -175,7 +175,7 @@ def test_ids_of_text_files_are_trimmed_and_span_no_lines(tmp_path):
     def ids(text, **options):
         (tmp_path / "ids.csv").write_text(text)
         table = open_table(tmp_path / "ids.csv")
-        return as_ids(table, "id", table.read(["id"], ["id"])["id"], **options).to_pylist()
+        return as_ids(table.columns(["id"], ["id"])["id"], **options).to_pylist()
 
     assert ids('id,x\n a ,1\n"b",2\n') == ["a", "b"]
     assert ids('id,x\n"a\nb",1\n', line_breaks=True) == ["a\nb"]
@@ -187,7 +187,7 @@ def test_ids_of_text_files_are_trimmed_and_span_no_lines(tmp_path):
         ids('id,x\n"  ",1\n')
     (tmp_path / "ids.csv").write_text('id,x\n"a\nb",1\nc,2\n')
     table = open_table(tmp_path / "ids.csv")
-    column = table.read(["id"], ["id"])["id"]
-    assert unique_ids(table, "id", column, line_breaks=True).to_pylist() == ["a\nb", "c"]
+    column = table.columns(["id"], ["id"])["id"]
+    assert unique_ids(column, line_breaks=True).to_pylist() == ["a\nb", "c"]
     with pytest.raises(ValueError, match="no id holds a line break"):
-        unique_ids(table, "id", column)
+        unique_ids(column)

@@ -6,7 +6,7 @@ import pytest
 
 from ccassg.io.graphs import read_graph
 from ccassg.io.labels import encode_labels, match_labels, read_labels
-from ccassg.io.tables import FrameTable, Labels, NodeRows
+from ccassg.io.tables import FrameTable, NodeRows
 
 EDGES = pa.table({"u": ["a", "b"], "v": ["b", "c"]})
 
@@ -90,7 +90,7 @@ def test_label_files_match_by_id_or_order(tmp_path):
 def rows(names, ids=None):
     table = FrameTable(pa.table({"label": names}), "l")
     ids = None if ids is None else pa.array(ids)
-    return NodeRows("l", len(names), ids, labels=Labels(table, "label", table.data["label"]))
+    return NodeRows("l", len(names), ids, labels=table.columns(["label"])["label"])
 
 
 def test_labels_come_to_their_nodes():

@@ -18,10 +18,10 @@ def test_parquet_with_nothing_in_it_is_refused(tmp_path):
 
 
 def test_a_column_is_refused_at_its_first_bad_row():
-    table = FrameTable(pa.table({"x": [1, 2, 3]}), "it")
-    table.refuse_where("x", [False, False, False], "never")
+    column = FrameTable(pa.table({"x": [1, 2, 3]}), "it").columns(["x"])["x"]
+    column.refuse_where([False, False, False], "never")
     with pytest.raises(ValueError, match=r"^it, column 'x', row 1 \(counted from 0\): 1 is bad$"):
-        table.refuse_where("x", pa.array([False, True, True]), lambda row: f"{row} is bad")
+        column.refuse_where(pa.array([False, True, True]), lambda row: f"{row} is bad")
 
 
 def test_words_of_messages():

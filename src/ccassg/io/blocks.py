@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ccassg.graph import Array, Features, scaling
-from ccassg.io.tables import Table, counted, is_string, listed
+from ccassg.io.tables import Column, counted, is_string, listed, plain
 from ccassg.io.usable import amounts
 
 MAX_WORDS = 8_192  # of one column; of several, four times as many in all
@@ -26,56 +26,55 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 DAY_MS = 86_400_000
 
 
-def plain_numbers(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def plain_numbers(column: Column) -> pa.ChunkedArray:
     """Return amounts written as text as numbers, and dates as days since 1970; anything else as it is."""
-    kind = column.type
-    if is_string(kind) and (found := amounts(column)) is not None:
+    values = plain(column.values)
+    kind = values.type
+    if is_string(kind) and (found := amounts(values)) is not None:
         return found
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or is_string(kind):
         with contextlib.suppress(pa.ArrowInvalid):  # text that is no date
-            days = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()).cast(pa.float64())
+            days = values.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()).cast(pa.float64())
             return pc.divide(days, DAY_MS)
     if pa.types.is_temporal(kind):
         raise ValueError(
-            f"{table}, column {name!r}: {kind} is neither number, date nor category; turn it into a number or leave it out"
+            f"{column}: {kind} is neither number, date nor category; turn it into a number or leave it out"
         )
-    return column
+    return values
 
 
-def one_hot(
-    table: Table, name: str, values: list[str], codes: Array, categories: list[str]
-) -> tuple[sp.csr_array, list[str]]:
+def one_hot(column: Column, values: list[str], codes: Array, categories: list[str]) -> tuple[sp.csr_array, list[str]]:
     """Return a column of ones and zeros for each category, and their names."""
     place = {value: i for i, value in enumerate(categories)}
     lookup = np.array([place.get(value, -1) for value in values] + [-1], np.int64)
     columns = lookup[codes]
     unknown = [value for value in values if value not in place]
     if unknown:
-        table.notes.append(f"{table}, column {name!r}: {listed(unknown, 3)} unknown in training, taken as no category")
+        column.table.notes.append(f"{column}: {listed(unknown, 3)} unknown in training, taken as no category")
     if n_empty := int((codes < 0).sum()):
-        table.notes.append(
-            f"{table}, column {name!r}: {counted(n_empty, 'node', 'nodes')} without a value, taken as no category"
+        column.table.notes.append(
+            f"{column}: {counted(n_empty, 'node', 'nodes')} without a value, taken as no category"
         )
     rows = np.flatnonzero(columns >= 0)
     matrix = sp.csr_array(
         (np.ones(len(rows), np.float32), (rows, columns[rows])), shape=(len(codes), max(1, len(categories)))
     )
-    return matrix, [f"{name}={value}" for value in categories] or [f"{name}="]
+    return matrix, [f"{column.name}={value}" for value in categories or [""]]
 
 
-def vectors(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, list[str]]:
+def vectors(column: Column) -> tuple[Array, list[str]]:
     """Return the numbers of a column whose cells are vectors of one length."""
-    array = column.combine_chunks()
+    array = column.values.combine_chunks()
     lengths = pc.list_value_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
     width = max(1, int(lengths[0]))
-    table.refuse_where(name, lengths != width, "a list of another length; make all equally long")
+    column.refuse_where(lengths != width, "a list of another length; make all equally long")
     entries = pa.chunked_array([pc.list_flatten(array)])
     if entries.null_count or not (pa.types.is_integer(entries.type) or pa.types.is_floating(entries.type)):
-        raise ValueError(f"{table}, column {name!r}: lists must hold numbers, all present; got {entries.type}")
+        raise ValueError(f"{column}: lists must hold numbers, all present; got {entries.type}")
     values = entries.cast(pa.float64(), safe=False).to_numpy().reshape(-1, width)
     bad = ~(np.abs(values) <= FLOAT32_MAX).all(axis=1)
-    table.refuse_where(name, bad, "NaN or infinite; fill or drop such rows")
-    return values.astype(np.float32), [f"{name}[{i}]" for i in range(width)]
+    column.refuse_where(bad, "NaN or infinite; fill or drop such rows")
+    return values.astype(np.float32), [f"{column.name}[{i}]" for i in range(width)]
 
 
 def learn_words(texts: pa.ChunkedArray, most: int = MAX_WORDS) -> tuple[list[str], Array]:

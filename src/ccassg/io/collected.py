@@ -7,7 +7,7 @@ from ccassg.graph import Array
 from ccassg.io.columns import WEIGHT, check_weights
 from ccassg.io.files import Meter
 from ccassg.io.ids import as_ids, unique_ids
-from ccassg.io.tables import EdgeRows, FrameTable, listed, shown
+from ccassg.io.tables import Column, EdgeRows, FrameTable, listed, shown
 
 ITEM_BYTES = 100  # a node, an end of an edge or a value takes so much, besides its text
 NUMERIC = {"boolean", "int", "integer", "long", "float", "double"}
@@ -58,14 +58,15 @@ class Collected:
         if not self.ends[0]:
             raise ValueError(f"{self.name} has no edges; check how it was written")
         ends = FrameTable(pa.table(self.ends, ["source", "target"]), self.name, is_text=True)
+        source, target = (as_ids(column) for column in ends.columns(ends.names).values())
         nodes = self._nodes() if self.node_names else None
         return EdgeRows(
             name=self.name,
-            source=as_ids(ends, "source", ends.data["source"]),
-            target=as_ids(ends, "target", ends.data["target"]),
+            source=source,
+            target=target,
             weights=self._weights(weight),
             directed=self.directed,
-            node_ids=None if nodes is None else unique_ids(nodes, "node", nodes.data["id"]),
+            node_ids=None if nodes is None else unique_ids(Column(nodes, "node", nodes.data["id"])),
             nodes=nodes if nodes is not None and len(nodes.names) > 1 else None,
         )
 
@@ -86,7 +87,8 @@ class Collected:
         values = column.to_numpy(zero_copy_only=False)
         if not np.isfinite(values).all():
             raise ValueError(f"{self.name}: an edge's {chosen!r} is not a finite number; mend or drop it")
-        check_weights(FrameTable(pa.table({str(chosen): column}), self.name), str(chosen), values)
+        place = FrameTable(pa.table({str(chosen): column}), self.name)
+        check_weights(*place.columns(place.names).values(), values)
         return values
 
     def _nodes(self) -> FrameTable:

@@ -75,13 +75,12 @@ def _of_table(table: Table, source: str | int | None, target: str | int | None, 
     ends = columns.edge_columns(table, source, target)
     weight_column = columns.weight_column(table, weight, ends)
     wanted = [*ends] if weight_column is None else [*ends, weight_column]
-    # A column is let go once it is converted.
-    data = dict(zip(wanted, table.read(wanted, as_text=ends).columns, strict=True))
+    data = table.columns(wanted, as_text=ends)
     weights = None
     if weight_column is not None:
-        weights = columns.numbers(table, weight_column, data[weight_column], "a weight")
-        columns.check_weights(table, weight_column, weights)
-    first, second = (as_ids(table, name, data.pop(name)) for name in ends)
+        weights = columns.numbers(data[weight_column], "a weight")
+        columns.check_weights(data[weight_column], weights)
+    first, second = (as_ids(data.pop(name)) for name in ends)  # each is let go once it is converted
     return EdgeRows(str(table), first, second, weights, table=table, notes=table.notes)
 
 

@@ -42,16 +42,16 @@ def _read_table(path: Path) -> tuple[Array, Array]:
     name = columns.id_column(table) or table.names[0]
     if len(table.names) < 2:
         raise ValueError(f"{path} has a column of ids ({name!r}) but no numbers")
-    return _rows_of(table, table.read(table.names, as_text=[name]), name)
+    return _rows_of(table, table.columns(table.names, as_text=[name]), name)
 
 
-def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array, Array]:
+def _rows_of(table: tables.Table, data: dict[str, tables.Column], id_column: str) -> tuple[Array, Array]:
     """Return the numbers of all columns but one, and the ids in that one."""
-    ids = unique_ids(table, id_column, data[id_column], line_breaks=True)
+    ids = unique_ids(data[id_column], line_breaks=True)
     names = [name for name in table.names if name != id_column]
     for name in names:
-        if tables.is_string(data[name].type):  # categories are features, not embeddings
-            raise columns.not_a_number(table, name, data[name], "an embedding")
+        if tables.is_string(data[name].values.type):  # categories are features, not embeddings
+            raise columns.not_a_number(data[name], "an embedding")
     z: Any = encode_columns(table, data, names, keep=names).features
     return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(ids)
 
@@ -140,7 +140,8 @@ def _read_word2vec(path: Path) -> tuple[Array, Array]:
     table = parse_blanks(content, {"id": pa.string(), **{f"e{i}": pa.float32() for i in range(d)}})
     if table.num_rows != n:
         raise ValueError(f"{path} promises {n:,} rows, but has {table.num_rows:,}; write it again")
-    return _rows_of(tables.FrameTable(table, str(path), is_text=True), table, "id")
+    frame = tables.FrameTable(table, str(path), is_text=True)
+    return _rows_of(frame, frame.columns(frame.names), "id")
 
 
 def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:

@@ -5,7 +5,7 @@ A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a c
 ``like``, makes those of another table match them, column by column: what a trained encoder needs to see new nodes.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ from ccassg.io.blocks import (
 )
 from ccassg.io.columns import distinct_values, numbers
 from ccassg.io.parquet import is_list
-from ccassg.io.tables import Table, counted, listed, plain, shown
+from ccassg.io.tables import Column, Table, counted, listed, plain, shown
 from ccassg.io.usable import Kind, judge
 
 # In the note on scales; the report page shows a note with these words as a warning.
@@ -50,7 +50,7 @@ class Encoded(NamedTuple):
 
 def encode_columns(
     table: Table,
-    data: pa.Table,
+    data: Mapping[str, Column],
     columns: Sequence[str],
     *,
     keep: Collection[str] = (),
@@ -69,7 +69,7 @@ def encode_columns(
     n_texts = max(1, list(kinds.values()).count("text"))
     made = _Made(table, scale, like, most_words=min(MAX_WORDS, 4 * MAX_WORDS // n_texts))
     for name, kind in kinds.items():
-        made.add(name, kind, data[name], stems.get(name, ()))
+        made.add(kind, data[name], stems.get(name, ()))
     return made.encoded()
 
 
@@ -79,9 +79,9 @@ def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
     return [name for name in available if name in wanted]
 
 
-def _kinds(table: Table, data: pa.Table, columns: Sequence[str], keep: Collection[str]) -> dict[str, Kind]:
+def _kinds(table: Table, data: Mapping[str, Column], columns: Sequence[str], keep: Collection[str]) -> dict[str, Kind]:
     """Return what each column is, without those left out, of which a note tells."""
-    judged = {name: judge(table, name, data[name]) for name in columns}
+    judged = {name: judge(data[name]) for name in columns}
     left_out = [f"{shown(name)} ({why})" for name, (_, why) in judged.items() if why is not None and name not in keep]
     if left_out:
         table.notes.append(f"{table}: left out {first_of(left_out, 12)}; `keep` takes a column all the same")
@@ -89,14 +89,14 @@ def _kinds(table: Table, data: pa.Table, columns: Sequence[str], keep: Collectio
 
 
 def _known_kinds(
-    data: pa.Table, columns: Sequence[str], like: FeatureSpace, stems: dict[str, list[str]]
+    data: Mapping[str, Column], columns: Sequence[str], like: FeatureSpace, stems: dict[str, list[str]]
 ) -> dict[str, Kind]:
     """Return what each column was in training."""
     names = set(like.names or ())
     words = {name for name, idf in zip(like.names or (), like.idf or (), strict=False) if idf}
     kinds: dict[str, Kind] = {}
     for name in columns:
-        if is_list(plain(data[name]).type):
+        if is_list(plain(data[name].values).type):
             kinds[name] = "list"
         elif name in names:
             kinds[name] = "number"
@@ -118,26 +118,27 @@ class _Made:
         self.missing: dict[str, int] = {}
         self.described: list[str] = []
 
-    def add(self, name: str, kind: Kind, column: pa.ChunkedArray, wanted: Sequence[str]) -> None:
+    def add(self, kind: Kind, column: Column, wanted: Sequence[str]) -> None:
         """Make features of a column, in training those ``wanted``."""
+        name = column.name
         if kind in ("number", "date"):
-            self.numeric.append(self._numbers(name, column))
+            self.numeric.append(self._numbers(column))
             self.sizes[name] = float(scaling.column_sizes(self.numeric[-1][:, None])[0])
             self._remember([name], shown(name))
             return
         self._flush()
         idf = None
         if kind == "list":
-            block, made = vectors(self.table, name, column)
+            block, made = vectors(column)
             self.sizes |= sizes_of_list(name, block, made)
             described = f"{len(made):,} numbers"
         elif kind == "category":
-            values, codes = distinct_values(column, ("",))
+            values, codes = distinct_values(column.values, ("",))
             categories = [each[len(name) + 1 :] for each in wanted] if self.like else sorted(values)
-            block, made = one_hot(self.table, name, values, codes, categories)
+            block, made = one_hot(column, values, codes, categories)
             described = counted(len(made), "value", "values")
         else:
-            texts = plain(column).cast(pa.large_string())
+            texts = plain(column.values).cast(pa.large_string())
             words, idf = self._words(name, texts, wanted)
             if not words:
                 return
@@ -175,21 +176,20 @@ class _Made:
             matrix, names, idf = matrix[:, order], wanted, None if idf is None else idf[order]
         return Encoded(matrix, tuple(names), used, None if idf is None else tuple(idf.tolist()), self.described)
 
-    def _numbers(self, name: str, column: pa.ChunkedArray) -> Array:
-        column = plain_numbers(self.table, name, plain(column))
-        missing = column.is_null(nan_is_null=True)
+    def _numbers(self, column: Column) -> Array:
+        values = plain_numbers(column)
+        missing = values.is_null(nan_is_null=True)
         if n_missing := pc.sum(missing).as_py():
-            mean = self._mean(name, column)
+            mean = self._mean(column.name, values)
             if mean is None:
                 how = "leave `scale` out" if self.like is None else "train with columns that are scaled"
                 why = f"no value (empty or NaN), and the mean stands for it only in scaled columns; fill or drop such rows, or {how}"
-                self.table.refuse_where(name, missing, why)
-            self.missing[name] = n_missing
-            column = pc.if_else(missing, mean, column.cast(pa.float64(), safe=False))
-        values = numbers(self.table, name, column, "a feature")
-        too_large = np.abs(values) > FLOAT32_MAX
-        self.table.refuse_where(name, too_large, lambda row: f"{values[row]:g} is beyond 3e38; rescale it")
-        return values.astype(np.float32)
+                column.refuse_where(missing, why)
+            self.missing[column.name] = n_missing
+            values = pc.if_else(missing, mean, values.cast(pa.float64(), safe=False))
+        floats = numbers(column._replace(values=values), "a feature")
+        column.refuse_where(np.abs(floats) > FLOAT32_MAX, lambda row: f"{floats[row]:g} is beyond 3e38; rescale it")
+        return floats.astype(np.float32)
 
     def _mean(self, name: str, column: pa.ChunkedArray) -> float | None:
         """Return what stands for missing numbers: the mean, that of training if there was one; None where nothing can."""

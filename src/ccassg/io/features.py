@@ -21,7 +21,6 @@ from ccassg.io.open_table import open_table
 from ccassg.io.tables import (
     READING,
     FrameTable,
-    Labels,
     Learned,
     NodeRows,
     ParquetTable,
@@ -84,9 +83,9 @@ def read_nodes(
         raise ValueError(f"{table}: column {taken!r} holds the ids or labels and cannot be a feature as well (`keep`)")
     chosen = _feature_columns(table, feature_columns, like, (names_id, label))
     wanted = chosen if label is None else [*chosen, label]
-    data: Any = table.read(wanted, as_text=[] if label is None else [label]) if wanted else None
+    data = table.columns(wanted, as_text=[] if label is None else [label]) if wanted else {}
     encoded = Encoded()
-    if data is not None or like is not None:
+    if data or like is not None:
         named = kept if feature_columns is None else chosen
         encoded = encode_columns(table, data, chosen, keep=named, like=like, scale=scale)
     if like is None:
@@ -99,7 +98,7 @@ def read_nodes(
         feature_names=encoded.names,
         scaling=encoded.scaling,
         idf=encoded.idf,
-        labels=None if label is None else Labels(table, label, data[label]),
+        labels=None if label is None else data[label],
         notes=table.notes,
     )
 
@@ -145,7 +144,7 @@ def _read_ids(source: Any, reading: Reading) -> pa.Array:
     else:
         table = open_nodes(source, reading)
     name = columns.id_column(table) or table.names[0]
-    return unique_ids(table, name, table.read([name], as_text=[name])[name])
+    return unique_ids(table.columns([name], as_text=[name])[name])
 
 
 def choose_ids(
@@ -154,15 +153,16 @@ def choose_ids(
     """Return the column of ids and these, or twice None if rows stand in order; and how many rows there are."""
     found = columns.id_column(table, name)
     first = table.names[0] if found is None else found
-    column = table.read([first], as_text=[first])[first]
+    column = table.columns([first], as_text=[first])[first]
+    n_rows = len(column.values)
     if found is not None or edge_ids is None:
         return (
             first,
-            unique_ids(table, first, column, way_out="keep one row" if len(table.names) > 3 else LISTED),
-            len(column),
+            unique_ids(column, way_out="keep one row" if len(table.names) > 3 else LISTED),
+            n_rows,
         )
     try:
-        ids = as_ids(table, first, column)
+        ids = as_ids(column)
     except ValueError:  # the column may hold anything
         ids = edge_ids[:0]
     if pc.count_distinct(ids).as_py() == len(ids) and (positions(edge_ids, ids) >= 0).any():
@@ -171,9 +171,9 @@ def choose_ids(
         return first, ids, len(ids)
     if len(table.names) in (2, 3) and len(ids) > len(edge_ids) and (positions(ids, edge_ids) >= 0).all():
         raise ValueError(f"{table}: column {first!r} names nodes of the edges, some of them in several rows; {LISTED}")
-    if pa.types.is_integer(edge_ids.type) and edge_ids[0].as_py() >= 0 and edge_ids[-1].as_py() < len(column):
+    if pa.types.is_integer(edge_ids.type) and edge_ids[0].as_py() >= 0 and edge_ids[-1].as_py() < n_rows:
         table.notes.append(f"{table}: no column of ids, so row i belongs to node i (`id_column` names one)")
-        return None, None, len(column)
+        return None, None, n_rows
     raise ValueError(
         f"{table}: no column holds the ids that the edges name, such as {shown(edge_ids[0].as_py())}; name it with `id_column` "
         f"(there are {tables.listed(table.names)})"
@@ -216,11 +216,11 @@ def read_listed(
     With ``like``, features are those of training, and others are left out.
     """
     node, feature, value = names
-    data = table.read([name for name in names if name is not None], as_text=[node, feature])
-    has_one = data[feature].is_valid()  # JSON may list a node without any
-    ids = as_ids(table, node, data[node])
-    features = as_ids(table, feature, data[feature].filter(has_one))
-    values = np.ones(len(ids)) if value is None else columns.numbers(table, value, data[value], "a feature's value")
+    data = table.columns([name for name in names if name is not None], as_text=[node, feature])
+    has_one = data[feature].values.is_valid()  # JSON may list a node without any
+    ids = as_ids(data[node])
+    features = as_ids(data[feature]._replace(values=data[feature].values.filter(has_one)))
+    values = np.ones(len(ids)) if value is None else columns.numbers(data[value], "a feature's value")
     in_edges = ids[:0] if edge_ids is None else edge_ids
     all_ids, codes = number_ids(ids, in_edges)
     rows, ends = codes[: len(ids)], codes[len(ids) :]

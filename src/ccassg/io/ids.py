@@ -9,52 +9,50 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ccassg.graph import Array
-from ccassg.io.tables import FrameTable, Table, is_string, plain, shown
+from ccassg.io.tables import Column, FrameTable, is_string, plain, shown
 
 LINE_BREAK = re.compile(rb"[\r\n]")
 
 
-def as_ids(table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False) -> pa.Array:
+def as_ids(column: Column, *, line_breaks: bool = False) -> pa.Array:
     """Return a column as ids, one plain array: integers of 64 bits, or strings; ValueError with the place otherwise.
 
     In text files surrounding blanks do not count, and digits are integers if that holds for the whole column and none carries a
     leading zero or plus. There an id that spans lines is refused unless ``line_breaks`` are meant: a quote that was opened by
     mistake swallows the rows up to the next.
     """
-    if column.null_count:
-        table.refuse_where(name, column.is_null(), "an id is missing; fill it in or drop the row")
-    column = plain(column)
-    kind = column.type
+    values = plain(column.values)
+    kind = values.type
+    if values.null_count:
+        column.refuse_where(values.is_null(), "an id is missing; fill it in or drop the row")
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         with suppress(pa.ArrowInvalid):  # fractions, NaN, and what is beyond 63 bits
-            return column.cast(pa.int64()).combine_chunks()
+            return values.cast(pa.int64()).combine_chunks()
     if pa.types.is_floating(kind):
-        values = np.asarray(column.cast(pa.float64()))
-        fits = (values == np.rint(values)) & (np.abs(values) < 2**63)
-        table.refuse_where(name, ~fits, lambda row: f"{values[row]} cannot be an id; ids are integers or strings")
+        floats = np.asarray(values.cast(pa.float64()))
+        fits = (floats == np.rint(floats)) & (np.abs(floats) < 2**63)
+        column.refuse_where(~fits, lambda row: f"{floats[row]} cannot be an id; ids are integers or strings")
     if not (is_string(kind) or pa.types.is_integer(kind) or pa.types.is_temporal(kind) or pa.types.is_decimal(kind)):
-        raise ValueError(f"{table}, column {name!r}: {kind} cannot be an id; ids are integers or strings")
-    column = column.cast(pa.string())
-    if table.is_text:
+        raise ValueError(f"{column}: {kind} cannot be an id; ids are integers or strings")
+    values = values.cast(pa.string())
+    if column.table.is_text:
         if not line_breaks:
-            refuse_line_breaks(table, name, column, "no id holds a line break")
-        column = pc.utf8_trim_whitespace(column)
-    table.refuse_where(name, pc.equal(pc.binary_length(column), 0), "an id is empty; fill it in or drop the row")
-    integers = _as_integers(column) if table.is_text else None
+            refuse_line_breaks(column._replace(values=values), "no id holds a line break")
+        values = pc.utf8_trim_whitespace(values)
+    column.refuse_where(pc.equal(pc.binary_length(values), 0), "an id is empty; fill it in or drop the row")
+    integers = _as_integers(values) if column.table.is_text else None
     # One array of ordinary strings holds 2 GB at most.
-    return (column.cast(pa.large_string()) if integers is None else integers).combine_chunks()
+    return (values.cast(pa.large_string()) if integers is None else integers).combine_chunks()
 
 
-def unique_ids(
-    table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False, way_out: str = "keep one row"
-) -> pa.Array:
+def unique_ids(column: Column, *, line_breaks: bool = False, way_out: str = "keep one row") -> pa.Array:
     """Return a column as ids, all different; ValueError with the place of the first repeated one, and the ``way_out``."""
-    ids = as_ids(table, name, column, line_breaks=line_breaks)
+    ids = as_ids(column, line_breaks=line_breaks)
     if pc.count_distinct(ids).as_py() < len(ids):
         _, first = np.unique(ids.dictionary_encode().indices.to_numpy(), return_index=True)
         again = np.ones(len(ids), bool)
         again[first] = False
-        table.refuse_where(name, again, lambda row: f"the id {shown(ids[row].as_py())} was there before; {way_out}")
+        column.refuse_where(again, lambda row: f"the id {shown(ids[row].as_py())} was there before; {way_out}")
     return ids
 
 
@@ -88,14 +86,13 @@ def number_ids(*columns: pa.Array) -> tuple[pa.Array, Array]:
     return values.take(order), rank[np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])]
 
 
-def refuse_line_breaks(table: Table, name: str, column: pa.ChunkedArray, why: str) -> None:
+def refuse_line_breaks(column: Column, why: str) -> None:
     """Refuse strings with line breaks in a text file, at the line where the quote of the first one opens."""
-    if isinstance(table, FrameTable) or not any(
-        LINE_BREAK.search(chunk.buffers()[2] or b"") for chunk in column.chunks
-    ):
+    chunks = column.values.chunks
+    if isinstance(column.table, FrameTable) or not any(LINE_BREAK.search(each.buffers()[2] or b"") for each in chunks):
         return
-    broken = pc.match_substring_regex(column, LINE_BREAK.pattern.decode())
-    table.refuse_where(name, broken, f"the quote that opens here closes on another line, and {why}; close it")
+    broken = pc.match_substring_regex(column.values, LINE_BREAK.pattern.decode())
+    column.refuse_where(broken, f"the quote that opens here closes on another line, and {why}; close it")
 
 
 def positions(ids: pa.Array, among: pa.Array) -> Array:

@@ -11,7 +11,7 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import read_vector
 from ccassg.io.features import open_nodes
 from ccassg.io.ids import positions, refuse_line_breaks, unique_ids
-from ccassg.io.tables import READING, FrameTable, Labels, NodeRows, Reading
+from ccassg.io.tables import READING, Column, FrameTable, NodeRows, Reading
 
 INTEGER = re.compile(r"-?\d{1,100}")
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})
@@ -32,8 +32,8 @@ def read_labels(
     """Read a file of labels: a table with ids and labels, or one label per node in order (one column, or ``.npy``)."""
     vector = read_vector(source) if tables.is_path(source) else None
     if vector is not None:
-        place = FrameTable(pa.table({"label": vector}), str(source))
-        return NodeRows(str(source), len(vector), None, labels=Labels(place, "label", place.data["label"]))
+        labels = FrameTable(pa.table({"label": vector}), str(source)).columns(["label"])["label"]
+        return NodeRows(str(source), len(vector), None, labels=labels)
     table = open_nodes(source, reading, node_ids)
     names_id = columns.id_column(table, id_column)
     label = columns.label_column(table, label_column, names_id)
@@ -48,43 +48,41 @@ def read_labels(
             f"{table}: which column holds the labels? It has {tables.listed(table.names)}; name it with `label_column`"
         )
     wanted = [name for name in (names_id, label) if name is not None]
-    data = table.read(wanted, as_text=wanted)
+    data = table.columns(wanted, as_text=wanted)
     return NodeRows(
         str(table),
-        data.num_rows,
-        None if names_id is None else unique_ids(table, names_id, data[names_id]),
-        labels=Labels(table, label, data[label]),
+        len(data[label].values),
+        None if names_id is None else unique_ids(data[names_id]),
+        labels=data[label],
         notes=table.notes,
     )
 
 
-def encode_labels(labels: Labels | None) -> tuple[Array, tuple[str, ...]]:
+def encode_labels(labels: Column | None) -> tuple[Array, tuple[str, ...]]:
     """Return the class of each row, -1 where it has none (an empty cell, NaN, the number -1), and the classes in increasing order."""
     assert labels is not None
-    table, name, column = labels
-    column = tables.plain(column)
+    column = tables.plain(labels.values)
     kind = column.type
     if pa.types.is_floating(kind):
         values = np.asarray(column.cast(pa.float64()).fill_null(np.nan))
-        table.refuse_where(
-            name, np.isinf(values), lambda row: f"{values[row]} cannot be a class; labels are integers or names"
+        labels.refuse_where(
+            np.isinf(values), lambda row: f"{values[row]} cannot be a class; labels are integers or names"
         )
         if (np.isnan(values) | (values == np.rint(values))).all():  # fractions are named as they are written
             column = pa.chunked_array([pa.array(np.where(np.isnan(values), -1, values).astype(np.int64))])
     elif not (pa.types.is_integer(kind) or tables.is_string(kind) or pa.types.is_boolean(kind)):
-        raise ValueError(f"{table}, column {name!r}: {kind} cannot be a class; labels are integers or names")
-    if table.is_text:
-        refuse_line_breaks(table, name, column, "no class holds a line break")
+        raise ValueError(f"{labels}: {kind} cannot be a class; labels are integers or names")
+    if labels.table.is_text:
+        refuse_line_breaks(labels._replace(values=column), "no class holds a line break")
     classes, codes = columns.distinct_values(column, MISSING_LABELS, _sorted_classes)
     if classes and all(value.lstrip("-").isdecimal() for value in classes):  # integers, or meant to be
         wrong = [code for code, value in enumerate(classes) if not INTEGER.fullmatch(value)]
-        table.refuse_where(
-            name,
+        labels.refuse_where(
             np.isin(codes, wrong),
             lambda row: f"{tables.shown(classes[codes[row]])} cannot be a class; labels are integers or names",
         )
     if not classes:
-        raise ValueError(f"{table}, column {name!r}: no row has a label; check `label_column`")
+        raise ValueError(f"{labels}: no row has a label; check `label_column`")
     return codes, tuple(classes)
 
 

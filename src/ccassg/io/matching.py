@@ -18,7 +18,7 @@ from ccassg.io.arrays import is_matrix
 from ccassg.io.blocks import assemble
 from ccassg.io.features import open_nodes, read_nodes
 from ccassg.io.ids import number_ids, positions, settle
-from ccassg.io.tables import READING, EdgeRows, FrameTable, Labels, NodeRows, Reading, Table, counted, shown
+from ccassg.io.tables import READING, Column, EdgeRows, FrameTable, NodeRows, Reading, Table, counted, shown
 
 
 def match_nodes(
@@ -146,7 +146,7 @@ def _joined(parts: list[NodeRows], base: NodeRows) -> NodeRows:
                 continue
             _, column, values = part.labels
             values = values if order is None else values.take(pa.array(order))
-            labels = Labels(FrameTable(pa.table({column: values}), part.name), column, values)
+            labels = Column(FrameTable(pa.table({column: values}), part.name), column, values)
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise ValueError(f"two of the features side by side are called {shown(twice)}; rename one, or leave it out")
     return NodeRows(

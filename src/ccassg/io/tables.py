@@ -3,6 +3,8 @@
 A `Table` is of a Parquet file, of a frame in memory, or of text (`ccassg.io.text`).
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -65,13 +67,29 @@ class Table(ABC):
     def place(self, row: int, column: str | None = None) -> str:
         """Return where row ``row`` (from 0) stands, or its cell in a column, for messages."""
 
-    def refuse_where(self, column: str, bad: Any, reason: str | Callable[[int], str]) -> None:
-        """Refuse a column in which some rows are bad, naming the place of the first one and the reason at that row."""
+    def columns(self, names: Sequence[str], as_text: Collection[str] = ()) -> dict[str, Column]:
+        """Read columns as `read` does, each with the place where it stands."""
+        found = self.read(names, as_text)
+        return {name: Column(self, name, found[name]) for name in names}
+
+
+class Column(NamedTuple):
+    """The values of a column, and where they stand, for messages."""
+
+    table: Table
+    name: str
+    values: pa.ChunkedArray
+
+    def __str__(self) -> str:
+        return f"{self.table}, column {self.name!r}"
+
+    def refuse_where(self, bad: Any, reason: str | Callable[[int], str]) -> None:
+        """Refuse the column if some rows are bad, naming the place of the first one and the reason at that row."""
         rows = np.flatnonzero(np.asarray(bad))
         if len(rows):
             row = int(rows[0])
             why = reason if isinstance(reason, str) else reason(row)
-            raise ValueError(f"{self}, column {column!r}, {self.place(row, column)}: {why}")
+            raise ValueError(f"{self}, {self.table.place(row, self.name)}: {why}")
 
 
 class ParquetTable(Table):
@@ -136,14 +154,6 @@ class EdgeRows:
     notes: list[str] = field(default_factory=list)
 
 
-class Labels(NamedTuple):
-    """Labels of nodes as they are written (see `encode_labels`), and where they stand, for messages."""
-
-    table: Table
-    column: str
-    values: pa.ChunkedArray
-
-
 @dataclass(frozen=True, eq=False)
 class NodeRows:
     """Rows of a node table or matrix, under the user's ids."""
@@ -155,7 +165,7 @@ class NodeRows:
     feature_names: tuple[str, ...] | None = None  # None for matrices, whose columns have no names
     scaling: Scaling | None = None
     idf: tuple[float, ...] | None = None  # of words of text; see `Dataset`
-    labels: Labels | None = None
+    labels: Column | None = None  # as they are written; see `encode_labels`
     notes: list[str] = field(default_factory=list)
 
 

@@ -88,7 +88,7 @@ class Collected:
         if not np.isfinite(values).all():
             raise ValueError(f"{self.name}: an edge's {chosen!r} is not a finite number; mend or drop it")
         place = FrameTable(pa.table({str(chosen): column}), self.name)
-        check_weights(*place.columns(place.names).values(), values)
+        check_weights(place.columns([str(chosen)])[str(chosen)], values)
         return values
 
     def _nodes(self) -> FrameTable:

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ccassg.io.embeddings import read_embeddings
-from ccassg.io.labels import EMBEDDING, NODES
+from ccassg.io.results import EMBEDDING, NODES
 from ccassg.run import FILES, RUN, Run, read_run, save_run
 from ccassg.scoring import page
 from ccassg.systems import make

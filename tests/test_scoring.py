@@ -11,7 +11,7 @@ from pyarrow import csv
 from ccassg import CCASSG, Dataset, scoring
 from ccassg.evaluate import summary
 from ccassg.io.graphs import read_graph
-from ccassg.io.labels import NODES
+from ccassg.io.results import NODES
 from ccassg.run import save_run
 from ccassg.scoring import SCORES, judge, page, score
 from ccassg.systems import make

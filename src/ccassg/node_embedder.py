@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ccassg.graph import Dataset, as_graph
 from ccassg.graph.checks import shown
-from ccassg.io.open_graph import open_object
+from ccassg.io.graphs import open_object
 
 
 class NodeEmbedder(TransformerMixin, BaseEstimator):

@@ -23,9 +23,10 @@ from ccassg.io import folders
 from ccassg.io.atomic import atomic_path
 from ccassg.io.embeddings import write_embeddings
 from ccassg.io.files import read_json
+from ccassg.io.graphs import open_graph
 from ccassg.io.ids import id_array
-from ccassg.io.labels import EMBEDDING, NODES, encode_labels, read_labels
-from ccassg.io.open_graph import open_graph
+from ccassg.io.labels import encode_labels, read_labels
+from ccassg.io.results import EMBEDDING, NODES
 from ccassg.io.store import location as store_of
 from ccassg.io.tables import ParquetTable
 from ccassg.training import distributed
@@ -61,7 +62,7 @@ class Run:
         nodes = self.folder / NODES
         if "label" not in ParquetTable(nodes).names:
             return None
-        y, names = encode_labels(read_labels(nodes, id_column="id", label_column="label"))
+        y, names = encode_labels(read_labels(nodes, id_column="id", label_column="label").labels)
         return [names[c] if c >= 0 else None for c in y.tolist()]
 
     def degrees(self) -> Array | None:

@@ -19,8 +19,7 @@ from ccassg.io.embeddings import read_embeddings
 from ccassg.io.files import read_json
 from ccassg.io.folders import require_whole
 from ccassg.io.ids import id_array
-from ccassg.io.labels import EMBEDDING, NODES, read_labelled
-from ccassg.io.names import read_columns, read_names
+from ccassg.io.results import EMBEDDING, NODES, read_columns, read_labelled, read_names
 from ccassg.report.data import ReportData, about_model
 from ccassg.run import RUN, Run, read_run
 from ccassg.systems import load

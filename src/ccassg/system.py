@@ -21,7 +21,7 @@ from ccassg import model_file, optional, parameters
 from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
 from ccassg.graph.kinds import is_graph
 from ccassg.graph.scaling import Scaling
-from ccassg.io.open_graph import open_object
+from ccassg.io.graphs import open_object
 from ccassg.model_file import SavedModel
 from ccassg.training import distributed
 from ccassg.training.reading import require_sound

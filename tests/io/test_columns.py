@@ -48,15 +48,15 @@ def test_numbers_of_every_type():
         pa.array([1, 2], pa.uint8()),
     ):
         table = frame(x=values)
-        assert numbers(table, "x", table.read(["x"])["x"], "a number").dtype == "float64"
+        assert numbers(table.columns(["x"])["x"], "a number").dtype == "float64"
     table = frame(x=["1", "2"])
     with pytest.raises(ValueError, match="written as text"):
-        numbers(table, "x", table.read(["x"])["x"], "a weight")
+        numbers(table.columns(["x"])["x"], "a weight")
 
 
 @pytest.mark.parametrize("bad", [-1, 1e39])
 def test_weights_out_of_range_are_refused_with_their_place(bad):
     table = FrameTable(pa.table({"w": [1.0, bad]}), "it")
-    check_weights(table, "w", np.array([0.0, 3e38]))
+    check_weights(table.columns(["w"])["w"], np.array([0.0, 3e38]))
     with pytest.raises(ValueError, match=r"it, column 'w', row 1 \(counted from 0\): .* cannot be a weight"):
-        check_weights(table, "w", np.array([1.0, bad]))
+        check_weights(table.columns(["w"])["w"], np.array([1.0, bad]))

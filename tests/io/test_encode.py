@@ -16,14 +16,14 @@ from ccassg.io.tables import FrameTable
 def encode(columns, **options):
     data = columns if isinstance(columns, pa.Table) else pa.table(columns)
     table = FrameTable(data, "nodes")
-    features, names, *_ = encode_columns(table, data, data.column_names, **options)
+    features, names, *_ = encode_columns(table, table.columns(table.names), table.names, **options)
     return (features.toarray() if sp.issparse(features) else features), names, table.notes
 
 
 def space(data, **options):
     """Return what a model that was trained on a table knows of its features."""
     table = FrameTable(data, "nodes")
-    features, names, scaling, idf, _ = encode_columns(table, data, data.column_names, **options)
+    features, names, scaling, idf, _ = encode_columns(table, table.columns(table.names), table.names, **options)
     return FeatureSpace(features.shape[1], names, scaling, idf=idf)
 
 
@@ -48,7 +48,7 @@ def test_text_becomes_tf_idf_of_its_words():
     texts = [f"the {animals[i % 4]} number {rng.integers(10**9)} of a long enumeration" for i in range(30)]
     data = pa.table({"abstract": texts, "age": np.arange(30) % 7 / 7})
     table = FrameTable(data, "nodes")
-    x, names, _, idf, described = encode_columns(table, data, data.column_names)
+    x, names, _, idf, described = encode_columns(table, table.columns(table.names), table.names)
     expected = TfidfVectorizer(ngram_range=(1, 2), min_df=2)
     np.testing.assert_allclose(
         x.toarray()[:, :-1] if sp.issparse(x) else x[:, :-1], expected.fit_transform(texts).toarray(), rtol=1e-6
@@ -151,7 +151,8 @@ def test_lists_become_columns():
 def test_wide_and_empty_tables_become_sparse():
     data = {f"w{i}": np.eye(100)[i] for i in range(100)}
     table = pa.table(data)
-    features, *_ = encode_columns(FrameTable(table, "nodes"), table, table.column_names)
+    nodes = FrameTable(table, "nodes")
+    features, *_ = encode_columns(nodes, nodes.columns(nodes.names), nodes.names)
     assert sp.issparse(features)
     assert (features.toarray() == np.eye(100)).all()
 
@@ -282,7 +283,7 @@ def test_many_columns_of_zeros_stay_sparse_and_are_told_of():
     table = pa.table(shares)
     for data in (table, table.append_column("year", pa.array([2000, 2001] * 50))):
         nodes = FrameTable(data, "nodes")
-        features, _, scaling, *_ = encode_columns(nodes, data, data.column_names, scale=None)
+        features, _, scaling, *_ = encode_columns(nodes, nodes.columns(nodes.names), nodes.names, scale=None)
         assert sp.issparse(features)
         assert scaling is None
         assert "will rule the embedding unless you bring them to one scale (`scale=True`)" in nodes.notes[0]

@@ -8,16 +8,21 @@ from pathlib import Path
 import pytest
 
 from ccassg.io.files import (
+    LIMITS,
     Limits,
+    budget,
     check_file,
     content_kind,
     one_sentence,
     open_bytes,
     open_regular,
     read_json,
+    require_budget,
     require_kind,
+    require_room,
     sha256,
     suffix_of,
+    within,
 )
 
 
@@ -39,10 +44,8 @@ def test_gzip_is_read_by_content_and_up_to_its_budget(write):
     path = write("x.csv", gzip.compress(bytes(10_000)))
     with open_bytes(path) as file:
         assert file.read() == bytes(10_000)
-    with (
-        open_bytes(path, Limits(growth=1, growth_floor=9_999)) as file,
-        pytest.raises(ValueError, match="grows beyond"),
-    ):
+    tight = within(Limits(growth=1, growth_floor=9_999))
+    with tight, open_bytes(path) as file, pytest.raises(ValueError, match="grows beyond"):
         file.read()
     path.write_bytes(path.read_bytes()[:-5])
     with open_bytes(path) as file, pytest.raises(ValueError, match="damaged gzip"):
@@ -85,7 +88,8 @@ def test_holes_count_for_nothing(tmp_path):
         file.write(bytes(2**16))
         file.seek(-(2**16), os.SEEK_END)
         file.write(bytes(2**16))
-    assert Limits(growth=3, growth_floor=0).budget(path) == 3 * 2 * 2**16
+    with within(Limits(growth=3, growth_floor=0)):
+        assert budget(path) == 3 * 2 * 2**16
     with pytest.raises(ValueError, match=r"x claims 1,073,741,824 bytes, but 131,072 are written, the rest are holes"):
         check_file(path)
 
@@ -104,29 +108,29 @@ def test_errors_of_libraries_become_one_sentence():
 def test_a_budget_is_a_floor_or_a_multiple_of_the_size(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(bytes(100))
-    assert Limits(growth=3, growth_floor=200).budget(path) == 300
-    assert Limits(growth=3, growth_floor=500).budget(path) == 500
+    for floor, expected in ((200, 300), (500, 500)):
+        with within(Limits(growth=3, growth_floor=floor)):
+            assert budget(path) == expected
+    assert budget(path) == LIMITS.growth_floor
 
 
 def test_what_grows_beyond_its_budget_is_refused(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(bytes(100))
-    limits = Limits(growth=3, growth_floor=0)
-    limits.require_budget(path, 300, "decoded", "write it again")
-    with pytest.raises(
-        ValueError,
-        match=r"x grows beyond 300 bytes when decoded, 3 times its size; if you trust it, write it again$",
-    ):
-        limits.require_budget(path, 301, "decoded", "write it again")
+    sentence = r"x grows beyond 300 bytes when decoded, 3 times its size; if you trust it, write it again$"
+    with within(Limits(growth=3, growth_floor=0)):
+        require_budget(path, 300, "decoded", "write it again")
+        with pytest.raises(ValueError, match=sentence):
+            require_budget(path, 301, "decoded", "write it again")
 
 
 def test_rows_without_content_are_believed_up_to_the_budget(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(bytes(100))
-    limits = Limits(growth=100, growth_floor=0, row=10)
-    limits.require_room(path, 1000, "claims 1,000 rows")
-    with pytest.raises(ValueError, match="x claims 1,001 rows, out of proportion to its size"):
-        limits.require_room(path, 1001, "claims 1,001 rows")
+    with within(Limits(growth=100, growth_floor=0, row=10)):
+        require_room(path, 1000, "claims 1,000 rows")
+        with pytest.raises(ValueError, match="x claims 1,001 rows, out of proportion to its size"):
+            require_room(path, 1001, "claims 1,001 rows")
 
 
 def test_json_is_read_from_regular_files_that_can_hold_it(tmp_path, write, bounded):

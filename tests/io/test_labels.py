@@ -1,23 +1,22 @@
 """Labels: names and numbers to classes, -1 where there is none."""
 
-import os
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from ccassg.io.embeddings import write_embeddings
-from ccassg.io.folders import RUN, write_index
 from ccassg.io.graphs import read_graph
-from ccassg.io.labels import EMBEDDING, NODES, encode_labels, find_id, read_labelled, read_labels
+from ccassg.io.labels import encode_labels, match_labels, read_labels
+from ccassg.io.tables import FrameTable, NodeRows
 
-Z = np.arange(6, dtype=np.float32).reshape(3, 2)
 EDGES = pa.table({"u": ["a", "b"], "v": ["b", "c"]})
 
 
 def labels_of(values, **options):
-    return encode_labels(read_labels(pa.table({"id": range(len(values)), "label": values}), **options))
+    return classes_of(pa.table({"id": range(len(values)), "label": values}), **options)
+
+
+def classes_of(source, **options):
+    return encode_labels(read_labels(source, **options).labels)
 
 
 def test_classes_are_numbered_in_order():
@@ -46,26 +45,26 @@ def test_bad_labels_get_their_sentence(tmp_path):
     (tmp_path / "l.csv").write_text("id,p,q\na,1,2\n")
     with pytest.raises(ValueError, match="which column holds the labels"):
         read_labels(tmp_path / "l.csv")
-    assert encode_labels(read_labels(tmp_path / "l.csv", label_column="q"))[1] == ("2",)
+    assert classes_of(tmp_path / "l.csv", label_column="q")[1] == ("2",)
 
 
 @pytest.mark.parametrize("bad", ["--5", "-5-", "9" * 5000])
 def test_what_looks_like_a_number_and_is_none_is_refused_with_its_place(write, bad):
     path = write("l.csv", f"id,label\na,1\nb,{bad}\nc,-1\n")
     if bad == "-5-":
-        assert encode_labels(read_labels(path))[1] == ("-5-", "1")
+        assert classes_of(path)[1] == ("-5-", "1")
         return
     with pytest.raises(ValueError, match=r"l\.csv, column 'label', line 3: '(--5'|999.*) cannot be a class") as caught:
-        encode_labels(read_labels(path))
+        classes_of(path)
     assert len(str(caught.value)) < 300
-    assert encode_labels(read_labels(write("l.csv", f"id,label\na,x\nb,{bad}\n")))[1] == tuple(sorted(["x", bad]))
+    assert classes_of(write("l.csv", f"id,label\na,x\nb,{bad}\n"))[1] == tuple(sorted(["x", bad]))
 
 
 def test_classes_do_not_span_lines(write):
     with pytest.raises(
         ValueError, match=r"l\.csv, column 'label', line 3: the quote that opens here closes on another"
     ):
-        encode_labels(read_labels(write("l.csv", 'id,label\na,x\nb,"x\nc,y\nd,z"\n')))
+        classes_of(write("l.csv", 'id,label\na,x\nb,"x\nc,y\nd,z"\n'))
 
 
 def test_label_files_match_by_id_or_order(tmp_path):
@@ -88,50 +87,22 @@ def test_label_files_match_by_id_or_order(tmp_path):
         read_graph(EDGES, labels=path)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    write_embeddings(tmp_path / EMBEDDING, Z, ["a", "b", "c"])
-    pq.write_table(pa.table({"id": ["a", "b", "c"], "label": ["x", None, "w"]}), tmp_path / NODES)
-    write_index(tmp_path, RUN, {})
-    return tmp_path
+def rows(names, ids=None):
+    table = FrameTable(pa.table({"label": names}), "l")
+    ids = None if ids is None else pa.array(ids)
+    return NodeRows("l", len(names), ids, labels=table.columns(["label"])["label"])
 
 
-def test_a_folder_has_its_own_labels(folder):
-    z, ids, y, names = read_labelled(folder)
-    assert (z == Z).all()
-    assert ids.tolist() == ["a", "b", "c"]
-    assert [None if c < 0 else names[c] for c in y] == ["x", None, "w"]
-    assert read_labelled(folder / EMBEDDING)[2:] == (None, None)
-    pq.write_table(pa.table({"id": ["a", "b", "c"]}), folder / NODES)
-    with pytest.raises(ValueError, match=r"nodes\.parquet is missing, or not as this run wrote it"):
-        read_labelled(folder)
-    write_index(folder, RUN, {})
-    assert read_labelled(folder)[2:] == (None, None)
+def test_labels_come_to_their_nodes():
+    notes = []
+    y, names = match_labels(rows(["v", "u", "v"], ["c", "a", "z"]), pa.array(["a", "b", "c"]), notes)
+    assert (y.tolist(), names) == ([0, -1, 1], ("u", "v"))
+    assert notes == ["l: left out the labels of 1 id not in the graph"]
+    assert match_labels(rows(["v", "u"]), pa.array(["a", "b"]), [])[0].tolist() == [1, 0]
 
 
-def test_a_file_of_labels_goes_first(folder, write):
-    *_, y, names = read_labelled(
-        folder, write("y.csv", "key,kind\nc,q\nz,r\na,p\n"), id_column="key", label_column="kind"
-    )
-    assert [None if c < 0 else names[c] for c in y] == ["p", None, "q"]
-    with pytest.raises(ValueError, match="names none of the nodes"):
-        read_labelled(folder, write("y.csv", "id,label\nx,1\ny,2\n"), id_column="id", label_column="label")
-    with pytest.raises(ValueError, match=r"2 labels without ids, but .* has 3 nodes"):
-        read_labelled(folder, write("y.txt", "1\n2\n"))
-    with pytest.raises(ValueError, match="there is no such file or folder"):
-        read_labelled(folder / "nothing")
-
-
-def test_a_pipe_in_a_folder_is_refused_at_once(folder, bounded):
-    for name in (NODES, EMBEDDING):
-        (folder / name).unlink()
-        os.mkfifo(folder / name)
-        bounded()
-        with pytest.raises(ValueError, match=f"{name} is (not a regular file|missing, or not as this run wrote it)"):
-            read_labelled(folder)
-
-
-def test_a_node_is_found_by_its_id_as_text():
-    assert find_id(np.array([30, 20, 10]), "20") == 1
-    with pytest.raises(ValueError, match="there is no node '5'; ids look like 30, 20, 10"):
-        find_id(np.array([30, 20, 10]), "5")
+def test_labels_of_other_nodes():
+    with pytest.raises(ValueError, match="l has 1 labels without ids, but the graph has 2 nodes"):
+        match_labels(rows(["v"]), pa.array(["a", "b"]), [])
+    with pytest.raises(ValueError, match="l labels no node of the graph: it names 'z', the graph 'a'"):
+        match_labels(rows(["v"], ["z"]), pa.array(["a", "b"]), [])

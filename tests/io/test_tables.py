@@ -13,15 +13,15 @@ def test_parquet_with_nothing_in_it_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no rows of data"):
         ParquetTable(path)
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), path)
-    with pytest.raises(ValueError, match="column 'a' appears more than once"):
+    with pytest.raises(ValueError, match="column 'a' appears 2 times; rename all but one"):
         ParquetTable(path)
 
 
 def test_a_column_is_refused_at_its_first_bad_row():
-    table = FrameTable(pa.table({"x": [1, 2, 3]}), "it")
-    table.refuse_where("x", [False, False, False], "never")
+    column = FrameTable(pa.table({"x": [1, 2, 3]}), "it").columns(["x"])["x"]
+    column.refuse_where([False, False, False], "never")
     with pytest.raises(ValueError, match=r"^it, column 'x', row 1 \(counted from 0\): 1 is bad$"):
-        table.refuse_where("x", pa.array([False, True, True]), lambda row: f"{row} is bad")
+        column.refuse_where(pa.array([False, True, True]), lambda row: f"{row} is bad")
 
 
 def test_words_of_messages():

@@ -1,22 +1,27 @@
 """Text tables: layouts guessed, lines found, what the parser wants."""
 
+import contextlib
 import csv
 import gzip
 import io
 
 import pytest
 
-from ccassg.io.files import Limits, Reading
+from ccassg.io.files import Limits, within
+from ccassg.io.tables import READING
 from ccassg.io.text import TextTable
 
 
 @pytest.fixture
 def table(tmp_path):
-    def table(content, name="t.csv", known=("id", "source"), **limits):
-        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return TextTable(tmp_path / name, Reading(limits=Limits(**limits)), known)
+    with contextlib.ExitStack() as stack:
 
-    return table
+        def table(content, name="t.csv", known=("id", "source"), **limits):
+            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+            stack.enter_context(within(Limits(**limits)))
+            return TextTable(tmp_path / name, READING, known)
+
+        yield table
 
 
 @pytest.mark.parametrize(

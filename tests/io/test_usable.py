@@ -10,8 +10,7 @@ from ccassg.io.usable import amounts, judge
 
 
 def kind_of(values, name="c"):
-    column = pa.chunked_array([pa.array(values)])
-    return judge(FrameTable(pa.table({name: column}), "nodes"), name, column)
+    return judge(FrameTable(pa.table({name: pa.array(values)}), "nodes").columns([name])[name])
 
 
 def why_not(values, name="c"):

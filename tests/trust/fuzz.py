@@ -26,8 +26,9 @@ from ccassg.experiments.records import Records, key_of
 from ccassg.experiments.summary import summarize
 from ccassg.graph import Dataset
 from ccassg.io.folders import DECIDED, files_of
-from ccassg.io.labels import encode_labels, read_labelled, read_labels
+from ccassg.io.labels import encode_labels, read_labels
 from ccassg.io.manifest import manifest_hash
+from ccassg.io.results import read_labelled
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.run import read_run, save_run
@@ -291,7 +292,7 @@ def _recorded():
 
 def _label(good, work, rng):
     (work / "labels.csv").write_bytes(damaged((good / "labels.csv").read_bytes(), rng))
-    return lambda: encode_labels(read_labels(work / "labels.csv"))
+    return lambda: encode_labels(read_labels(work / "labels.csv").labels)
 
 
 def _checkpoint(good, work, rng):

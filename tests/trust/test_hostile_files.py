@@ -259,7 +259,7 @@ def test_any_table_is_read_or_a_value_error(tmp_path, edges, bounded, count, hea
             assert np.isfinite(read_graph(*nodes, n_components=1).graph.features).all()
             taken.add(kind)
     with suppress(ValueError):
-        codes, names = encode_labels(read_labels(path))
+        codes, names = encode_labels(read_labels(path).labels)
         assert codes.max() < len(names)
         taken.add("labels")
     assert rows != good or taken >= must

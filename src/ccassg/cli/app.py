@@ -141,8 +141,7 @@ def write_json(path: Path | None, result: Any) -> None:
     """Write a command's result where --json asked for it, in place of nothing but an earlier one."""
     if path is None:
         return
-    from ccassg.io.atomic import require_replaceable, write_bytes_atomic
-    from ccassg.io.seal import blank, sealed
+    from ccassg.io.atomic import blank, require_replaceable, sealed, write_bytes_atomic
 
     rows = result if isinstance(result, dict) else {"rows": result}
     mark = {"written_by": blank("result")}
@@ -160,7 +159,7 @@ def write_json(path: Path | None, result: Any) -> None:
 
 def is_result(path: Path) -> bool:
     """Tell whether a file is as `write_json` left it."""
-    from ccassg.io.seal import is_sealed
+    from ccassg.io.atomic import is_sealed
 
     return is_sealed(path, "result")
 

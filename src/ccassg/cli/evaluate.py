@@ -37,7 +37,7 @@ def evaluate(
     Example: ccassg evaluate my-model --labels nodes.csv --label-column class
     """
     from ccassg import run, scoring
-    from ccassg.io.open_graph import open_graph
+    from ccassg.io.graphs import open_graph
 
     if links:
         return score_links(embeddings, seeds, json_file)
@@ -141,8 +141,7 @@ def similar(
     from rich.text import Text
 
     from ccassg.evaluate.neighbours import most_similar
-    from ccassg.io.labels import find_id, read_labelled
-    from ccassg.io.names import read_names
+    from ccassg.io.results import find_id, read_labelled, read_names
 
     z, ids, y, class_names = read_labelled(embeddings, labels)
     asked = [find_id(ids, node) for node in nodes]

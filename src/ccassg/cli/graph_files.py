@@ -78,7 +78,7 @@ class GraphFiles:
 
     def open(self, **more: Any) -> Dataset:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
-        from ccassg.io.open_graph import open_graph
+        from ccassg.io.graphs import open_graph
 
         given = {field.name: getattr(self, field.name) for field in fields(self)} | self._parsed()
         return open_graph(given.pop("graph"), **(given | more))

@@ -25,7 +25,7 @@ def links(
     """
     from ccassg.evaluate.links import suggest_links
     from ccassg.io.ids import id_array
-    from ccassg.io.labels import find_id, read_labelled
+    from ccassg.io.results import find_id, read_labelled
     from ccassg.run import read_run
 
     z, ids, *_ = read_labelled(model)

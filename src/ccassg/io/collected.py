@@ -5,9 +5,9 @@ import pyarrow as pa
 
 from ccassg.graph import Array
 from ccassg.io.columns import WEIGHT, check_weights
-from ccassg.io.files import Limits
+from ccassg.io.files import Meter
 from ccassg.io.ids import as_ids, unique_ids
-from ccassg.io.tables import EdgeRows, FrameTable, listed, shown
+from ccassg.io.tables import Column, EdgeRows, FrameTable, listed, shown
 
 ITEM_BYTES = 100  # a node, an end of an edge or a value takes so much, besides its text
 NUMERIC = {"boolean", "int", "integer", "long", "float", "double"}
@@ -17,8 +17,8 @@ BOOLEAN = {"true": 1.0, "false": 0.0}
 class Collected:
     """Nodes, edges and their attributes, which readers add as they walk through a file."""
 
-    def __init__(self, name: str, limits: Limits) -> None:
-        self.name, self.limits = name, limits
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.keys: dict[str, tuple[str, str]] = {}  # name and type of each attribute
         self.defaults: dict[str, str] = {}
         self.node_names: list[str] = []
@@ -26,7 +26,7 @@ class Collected:
         self.node_data: dict[str, dict[int, str]] = {}
         self.edge_data: dict[str, dict[int, str]] = {}
         self.directed: bool | None = None
-        self._n_bytes, self._budget = 0, limits.budget(name)
+        self.count = Meter(name, "read", "write it as .csv or .parquet instead").add
         self._data, self._row = self.node_data, 0
 
     def add_node(self, node: str) -> None:
@@ -53,26 +53,20 @@ class Collected:
             self.count(2 * ITEM_BYTES)
             self._data.setdefault(key, {})[self._row] = text
 
-    def count(self, n_bytes: int) -> None:
-        """Refuse the file if what was collected, with so much more, outgrows its budget."""
-        self._n_bytes += n_bytes
-        if self._n_bytes > self._budget:
-            self.limits.require_budget(self.name, self._n_bytes, "read", "write it as .csv or .parquet instead")
-
     def rows(self, weight: str | int | None) -> EdgeRows:
         """Return what was collected."""
         if not self.ends[0]:
             raise ValueError(f"{self.name} has no edges; check how it was written")
         ends = FrameTable(pa.table(self.ends, ["source", "target"]), self.name, is_text=True)
+        source, target = (as_ids(column) for column in ends.columns(ends.names).values())
         nodes = self._nodes() if self.node_names else None
         return EdgeRows(
             name=self.name,
-            source=as_ids(ends, "source", ends.data["source"]),
-            target=as_ids(ends, "target", ends.data["target"]),
+            source=source,
+            target=target,
             weights=self._weights(weight),
-            from_text=True,
             directed=self.directed,
-            node_ids=None if nodes is None else unique_ids(nodes, "node", nodes.data["id"]),
+            node_ids=None if nodes is None else unique_ids(Column(nodes, "node", nodes.data["id"])),
             nodes=nodes if nodes is not None and len(nodes.names) > 1 else None,
         )
 
@@ -93,7 +87,8 @@ class Collected:
         values = column.to_numpy(zero_copy_only=False)
         if not np.isfinite(values).all():
             raise ValueError(f"{self.name}: an edge's {chosen!r} is not a finite number; mend or drop it")
-        check_weights(FrameTable(pa.table({str(chosen): column}), self.name), str(chosen), values)
+        place = FrameTable(pa.table({str(chosen): column}), self.name)
+        check_weights(place.columns([str(chosen)])[str(chosen)], values)
         return values
 
     def _nodes(self) -> FrameTable:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ccassg.graph import Array
-from ccassg.io.tables import Table, is_string, listed, plain, shown
+from ccassg.io.tables import Column, Table, is_string, listed, plain, shown
 
 SOURCE_TARGET = (
     ("source", "target"),
@@ -118,38 +118,36 @@ def weight_column(table: Table, name: str | int | None, ends: Sequence[str]) -> 
     return guess
 
 
-def numbers(table: Table, name: str, column: pa.ChunkedArray, role: str) -> Array:
+def numbers(column: Column, role: str) -> Array:
     """Return a column as floats of 64 bits, every value present and finite; ValueError with the place otherwise."""
-    column = plain(column)
-    kind = column.type
+    values = plain(column.values)
+    kind = values.type
     if is_string(kind):
-        raise not_a_number(table, name, column, role)
+        raise not_a_number(column, role)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)) and not (
         pa.types.is_decimal(kind) or pa.types.is_null(kind)
     ):
-        raise ValueError(f"{table}, column {name!r}: {role} must be numbers, the column holds {kind}; leave it out")
-    if column.null_count:
-        table.refuse_where(
-            name, column.is_null(), "no value where a number must be (empty or NaN); fill or drop such rows"
-        )
-    values = column.cast(pa.float64(), safe=False).to_numpy()
-    table.refuse_where(
-        name, ~np.isfinite(values), lambda row: f"{values[row]} is not a finite number; fill or drop such rows"
+        raise ValueError(f"{column}: {role} must be numbers, the column holds {kind}; leave it out")
+    if values.null_count:
+        column.refuse_where(values.is_null(), "no value where a number must be (empty or NaN); fill or drop such rows")
+    floats = values.cast(pa.float64(), safe=False).to_numpy()
+    column.refuse_where(
+        ~np.isfinite(floats), lambda row: f"{floats[row]} is not a finite number; fill or drop such rows"
     )
-    return values
+    return floats
 
 
-def not_a_number(table: Table, name: str, column: pa.ChunkedArray, role: str) -> ValueError:
+def not_a_number(column: Column, role: str) -> ValueError:
     """Return the error for text among numbers, at its first place."""
-    for row, value in enumerate(cell.as_py() for cell in column):
+    for row, value in enumerate(cell.as_py() for cell in column.values):
         try:
             float(value)
         except (TypeError, ValueError):
             return ValueError(
-                f"{table}, column {name!r}, {table.place(row)}: {shown(value)} where {role} must be a number; mend the "
-                f"value or leave the column out"
+                f"{column}, {column.table.place(row)}: {shown(value)} where {role} must be a number; mend the value or leave the "
+                f"column out"
             )
-    return ValueError(f"{table}, column {name!r}: {role} are written as text; store them as numbers")
+    return ValueError(f"{column}: {role} are written as text; store them as numbers")
 
 
 def distinct_values(
@@ -167,10 +165,9 @@ def distinct_values(
     return distinct, lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
 
 
-def check_weights(table: Table, name: str, weights: Array) -> None:
+def check_weights(column: Column, weights: Array) -> None:
     """Refuse negative weights and those beyond 32 bits, with their place."""
-    table.refuse_where(
-        name,
+    column.refuse_where(
         (weights < 0) | (weights > np.finfo(np.float32).max),
         lambda row: (
             f"{weights[row]:g} cannot be a weight; weights are from 0 to 3e38, so shift, rescale or drop such edges"

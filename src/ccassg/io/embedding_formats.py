@@ -16,14 +16,13 @@ import pyarrow.parquet as pq
 from ccassg.graph import Array
 from ccassg.io import columns, tables
 from ccassg.io.arrays import read_npy, read_vector
-from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, require_room
+from ccassg.io.atomic import atomic_path, atomic_write, blank, is_sealed, require_replaceable, require_room, seal
 from ccassg.io.encode import encode_columns
-from ccassg.io.files import Limits, Reading, open_regular, read_json, require_kind, sha256, suffix_of
+from ccassg.io.files import limits, open_regular, read_json, require_kind, sha256, suffix_of
 from ccassg.io.folders import files_of
 from ccassg.io.h5ad import OBSM_KEY, read_h5ad
-from ccassg.io.ids import flat, settle, to_numpy, unique_ids
+from ccassg.io.ids import to_numpy, unique_ids
 from ccassg.io.open_table import open_table
-from ccassg.io.seal import blank, is_sealed, seal
 from ccassg.io.store import release
 from ccassg.io.whitespace import parse_blanks
 
@@ -38,23 +37,23 @@ def is_ours(path: Path) -> bool:
     return path.name not in files_of(path.parent) and is_sealed(path, _KIND)
 
 
-def _read_table(path: Path, limits: Limits) -> tuple[Array, Array]:
-    table = open_table(path, Reading(limits=limits), known_names=columns.NODE_NAMES)
+def _read_table(path: Path) -> tuple[Array, Array]:
+    table = open_table(path, known_names=columns.NODE_NAMES)
     name = columns.id_column(table) or table.names[0]
     if len(table.names) < 2:
         raise ValueError(f"{path} has a column of ids ({name!r}) but no numbers")
-    return _rows_of(table, table.read(table.names, as_text=[name]), name)
+    return _rows_of(table, table.columns(table.names, as_text=[name]), name)
 
 
-def _rows_of(table: tables.Table, data: pa.Table, id_column: str) -> tuple[Array, Array]:
+def _rows_of(table: tables.Table, data: dict[str, tables.Column], id_column: str) -> tuple[Array, Array]:
     """Return the numbers of all columns but one, and the ids in that one."""
-    ids = settle([unique_ids(table, id_column, data[id_column], line_breaks=True)], [table.is_text])[0]
+    ids = unique_ids(data[id_column], line_breaks=True)
     names = [name for name in table.names if name != id_column]
     for name in names:
-        if tables.is_string(data[name].type):  # categories are features, not embeddings
-            raise columns.not_a_number(table, name, data[name], "an embedding")
+        if tables.is_string(data[name].values.type):  # categories are features, not embeddings
+            raise columns.not_a_number(data[name], "an embedding")
     z: Any = encode_columns(table, data, names, keep=names).features
-    return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(flat(ids))
+    return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(ids)
 
 
 def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
@@ -72,8 +71,8 @@ def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
             seal(temporary, _KIND)
 
 
-def _read_npy(path: Path, limits: Limits) -> tuple[Array, Array]:
-    z = read_npy(path, limits)
+def _read_npy(path: Path) -> tuple[Array, Array]:
+    z = read_npy(path)
     if z.ndim != 2 or z.dtype.kind not in "iuf":
         raise ValueError(f"{path}: expected a matrix of numbers, got shape {z.shape} of {z.dtype}")
     beside = ids_path(path)
@@ -124,7 +123,7 @@ def _hashes(beside: Path) -> tuple[Any, Any]:
     return known.get("embeddings_sha256"), known.get("earlier_sha256")
 
 
-def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
+def _read_word2vec(path: Path) -> tuple[Array, Array]:
     require_kind(path, "text")
     with open_regular(path) as file:
         head = file.readline(100).split()
@@ -134,14 +133,15 @@ def _read_word2vec(path: Path, limits: Limits) -> tuple[Array, Array]:
         content = file.read()
     if n < 1 or d < 1 or n * (d + 1) * 2 > len(content) + 2:
         raise ValueError(f"{path}, line 1: promises {n:,} x {d:,} numbers, more than the file can hold")
-    if d > limits.columns:
-        raise ValueError(f"{path}, line 1: {d:,} dimensions, more than {limits.columns:,}; store them as .npy")
+    if d > limits().columns:
+        raise ValueError(f"{path}, line 1: {d:,} dimensions, more than {limits().columns:,}; store them as .npy")
     # Some writers end a line with a blank, which would count as one more column.
     content = content.replace(b" \n", b"\n")
     table = parse_blanks(content, {"id": pa.string(), **{f"e{i}": pa.float32() for i in range(d)}})
     if table.num_rows != n:
         raise ValueError(f"{path} promises {n:,} rows, but has {table.num_rows:,}; write it again")
-    return _rows_of(tables.FrameTable(table, str(path), is_text=True), table, "id")
+    frame = tables.FrameTable(table, str(path), is_text=True)
+    return _rows_of(frame, frame.columns(frame.names), "id")
 
 
 def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:

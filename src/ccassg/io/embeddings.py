@@ -11,7 +11,7 @@ from ccassg.graph import Array
 from ccassg.graph.checks import check_count
 from ccassg.io.atomic import require_replaceable
 from ccassg.io.embedding_formats import FORMATS, is_ours, require_finite
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, suffix_of
+from ccassg.io.files import LIMITS, Limits, PathLike, suffix_of, vetted, within
 from ccassg.io.ids import id_array
 
 BLOCK_BYTES = 2**25
@@ -97,9 +97,8 @@ def read_embeddings(path: PathLike, *, limits: Limits = LIMITS) -> tuple[Array, 
     ((2, 2), ['ann', 'bob'])
     """
     read, _ = format_of(path)
-    file = check_file(path)
-    with one_sentence(file):
-        z, ids = read(file, limits)
+    with within(limits), vetted(path) as file:
+        z, ids = read(file)
         require_finite(z, ids)
         return z, ids
 

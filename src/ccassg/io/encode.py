@@ -5,27 +5,37 @@ A feature's name says where it came from: ``age`` (a number), ``venue=KDD`` (a c
 ``like``, makes those of another table match them, column by column: what a trained encoder needs to see new nodes.
 """
 
-import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy.sparse as sp
 
 from ccassg.graph import Array, Features, FeatureSpace, scaling
 from ccassg.graph.scaling import Scaling
+from ccassg.io.blocks import (
+    FLOAT32_MAX,
+    MAX_WORDS,
+    Spread,
+    assemble,
+    count_words,
+    learn_words,
+    mostly_zeros,
+    one_hot,
+    plain_numbers,
+    says_scaled,
+    sizes_of_list,
+    spread_of,
+    vectors,
+)
 from ccassg.io.columns import distinct_values, numbers
-from ccassg.io.sizes import Spread, mostly_zeros, says_scaled, sizes_of_list, spread_of
-from ccassg.io.tables import Table, counted, is_string, listed, plain, shown
-from ccassg.io.usable import Kind, amounts, is_list, judge
-from ccassg.io.words import MAX_WORDS, count_words, learn_words
+from ccassg.io.parquet import is_list
+from ccassg.io.tables import Column, Table, counted, listed, plain, shown
+from ccassg.io.usable import Kind, judge
 
 # In the note on scales; the report page shows a note with these words as a warning.
 DROWNS = "will rule the embedding"
-FLOAT32_MAX = float(np.finfo(np.float32).max)
-DAY_MS = 86_400_000
 
 
 class Encoded(NamedTuple):
@@ -40,7 +50,7 @@ class Encoded(NamedTuple):
 
 def encode_columns(
     table: Table,
-    data: pa.Table,
+    data: Mapping[str, Column],
     columns: Sequence[str],
     *,
     keep: Collection[str] = (),
@@ -59,7 +69,7 @@ def encode_columns(
     n_texts = max(1, list(kinds.values()).count("text"))
     made = _Made(table, scale, like, most_words=min(MAX_WORDS, 4 * MAX_WORDS // n_texts))
     for name, kind in kinds.items():
-        made.add(name, kind, data[name], stems.get(name, ()))
+        made.add(kind, data[name], stems.get(name, ()))
     return made.encoded()
 
 
@@ -69,9 +79,9 @@ def columns_of(like: Sequence[str], available: Sequence[str]) -> list[str]:
     return [name for name in available if name in wanted]
 
 
-def _kinds(table: Table, data: pa.Table, columns: Sequence[str], keep: Collection[str]) -> dict[str, Kind]:
+def _kinds(table: Table, data: Mapping[str, Column], columns: Sequence[str], keep: Collection[str]) -> dict[str, Kind]:
     """Return what each column is, without those left out, of which a note tells."""
-    judged = {name: judge(table, name, data[name]) for name in columns}
+    judged = {name: judge(data[name]) for name in columns}
     left_out = [f"{shown(name)} ({why})" for name, (_, why) in judged.items() if why is not None and name not in keep]
     if left_out:
         table.notes.append(f"{table}: left out {first_of(left_out, 12)}; `keep` takes a column all the same")
@@ -79,14 +89,14 @@ def _kinds(table: Table, data: pa.Table, columns: Sequence[str], keep: Collectio
 
 
 def _known_kinds(
-    data: pa.Table, columns: Sequence[str], like: FeatureSpace, stems: dict[str, list[str]]
+    data: Mapping[str, Column], columns: Sequence[str], like: FeatureSpace, stems: dict[str, list[str]]
 ) -> dict[str, Kind]:
     """Return what each column was in training."""
     names = set(like.names or ())
     words = {name for name, idf in zip(like.names or (), like.idf or (), strict=False) if idf}
     kinds: dict[str, Kind] = {}
     for name in columns:
-        if is_list(plain(data[name]).type):
+        if is_list(plain(data[name].values).type):
             kinds[name] = "list"
         elif name in names:
             kinds[name] = "number"
@@ -108,26 +118,27 @@ class _Made:
         self.missing: dict[str, int] = {}
         self.described: list[str] = []
 
-    def add(self, name: str, kind: Kind, column: pa.ChunkedArray, wanted: Sequence[str]) -> None:
+    def add(self, kind: Kind, column: Column, wanted: Sequence[str]) -> None:
         """Make features of a column, in training those ``wanted``."""
+        name = column.name
         if kind in ("number", "date"):
-            self.numeric.append(self._numbers(name, column))
+            self.numeric.append(self._numbers(column))
             self.sizes[name] = float(scaling.column_sizes(self.numeric[-1][:, None])[0])
             self._remember([name], shown(name))
             return
         self._flush()
         idf = None
         if kind == "list":
-            block, made = _lists(self.table, name, column)
+            block, made = vectors(column)
             self.sizes |= sizes_of_list(name, block, made)
             described = f"{len(made):,} numbers"
         elif kind == "category":
-            values, codes = distinct_values(column, ("",))
+            values, codes = distinct_values(column.values, ("",))
             categories = [each[len(name) + 1 :] for each in wanted] if self.like else sorted(values)
-            block, made = _one_hot(self.table, name, values, codes, categories)
+            block, made = one_hot(column, values, codes, categories)
             described = counted(len(made), "value", "values")
         else:
-            texts = plain(column).cast(pa.large_string())
+            texts = plain(column.values).cast(pa.large_string())
             words, idf = self._words(name, texts, wanted)
             if not words:
                 return
@@ -165,21 +176,20 @@ class _Made:
             matrix, names, idf = matrix[:, order], wanted, None if idf is None else idf[order]
         return Encoded(matrix, tuple(names), used, None if idf is None else tuple(idf.tolist()), self.described)
 
-    def _numbers(self, name: str, column: pa.ChunkedArray) -> Array:
-        column = _as_numbers(self.table, name, plain(column))
-        missing = column.is_null(nan_is_null=True)
+    def _numbers(self, column: Column) -> Array:
+        values = plain_numbers(column)
+        missing = values.is_null(nan_is_null=True)
         if n_missing := pc.sum(missing).as_py():
-            mean = self._mean(name, column)
+            mean = self._mean(column.name, values)
             if mean is None:
                 how = "leave `scale` out" if self.like is None else "train with columns that are scaled"
                 why = f"no value (empty or NaN), and the mean stands for it only in scaled columns; fill or drop such rows, or {how}"
-                self.table.refuse_where(name, missing, why)
-            self.missing[name] = n_missing
-            column = pc.if_else(missing, mean, column.cast(pa.float64(), safe=False))
-        values = numbers(self.table, name, column, "a feature")
-        too_large = np.abs(values) > FLOAT32_MAX
-        self.table.refuse_where(name, too_large, lambda row: f"{values[row]:g} is beyond 3e38; rescale it")
-        return values.astype(np.float32)
+                column.refuse_where(missing, why)
+            self.missing[column.name] = n_missing
+            values = pc.if_else(missing, mean, values.cast(pa.float64(), safe=False))
+        floats = numbers(column._replace(values=values), "a feature")
+        column.refuse_where(np.abs(floats) > FLOAT32_MAX, lambda row: f"{floats[row]:g} is beyond 3e38; rescale it")
+        return floats.astype(np.float32)
 
     def _mean(self, name: str, column: pa.ChunkedArray) -> float | None:
         """Return what stands for missing numbers: the mean, that of training if there was one; None where nothing can."""
@@ -214,22 +224,6 @@ class _Made:
             self.numeric.clear()
 
 
-def _as_numbers(table: Table, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return amounts written as text as numbers, and dates as days since 1970; anything else as it is."""
-    kind = column.type
-    if is_string(kind) and (found := amounts(column)) is not None:
-        return found
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or is_string(kind):
-        with contextlib.suppress(pa.ArrowInvalid):  # text that is no date
-            days = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()).cast(pa.float64())
-            return pc.divide(days, DAY_MS)
-    if pa.types.is_temporal(kind):
-        raise ValueError(
-            f"{table}, column {name!r}: {kind} is neither number, date nor category; turn it into a number or leave it out"
-        )
-    return column
-
-
 def first_of(described: Sequence[str], most: int = 5) -> str:
     """Return the first of several descriptions, and how many more there are."""
     more = f" and {len(described) - most:,} more" if len(described) > most else ""
@@ -246,41 +240,6 @@ def _order(table: Table, names: Sequence[str], like: Sequence[str]) -> list[int]
             f"give the new nodes the same columns"
         )
     return [place[name] for name in like]
-
-
-def _one_hot(
-    table: Table, name: str, values: list[str], codes: Array, categories: list[str]
-) -> tuple[sp.csr_array, list[str]]:
-    place = {value: i for i, value in enumerate(categories)}
-    lookup = np.array([place.get(value, -1) for value in values] + [-1], np.int64)
-    columns = lookup[codes]
-    unknown = [value for value in values if value not in place]
-    if unknown:
-        table.notes.append(f"{table}, column {name!r}: {listed(unknown, 3)} unknown in training, taken as no category")
-    if n_empty := int((codes < 0).sum()):
-        table.notes.append(
-            f"{table}, column {name!r}: {counted(n_empty, 'node', 'nodes')} without a value, taken as no category"
-        )
-    rows = np.flatnonzero(columns >= 0)
-    matrix = sp.csr_array(
-        (np.ones(len(rows), np.float32), (rows, columns[rows])), shape=(len(codes), max(1, len(categories)))
-    )
-    return matrix, [f"{name}={value}" for value in categories] or [f"{name}="]
-
-
-def _lists(table: Table, name: str, column: pa.ChunkedArray) -> tuple[Array, list[str]]:
-    """Return the numbers of a column whose cells are vectors of one length."""
-    array = column.combine_chunks()
-    lengths = pc.list_value_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
-    width = max(1, int(lengths[0]))
-    table.refuse_where(name, lengths != width, "a list of another length; make all equally long")
-    entries = pa.chunked_array([pc.list_flatten(array)])
-    if entries.null_count or not (pa.types.is_integer(entries.type) or pa.types.is_floating(entries.type)):
-        raise ValueError(f"{table}, column {name!r}: lists must hold numbers, all present; got {entries.type}")
-    values = entries.cast(pa.float64(), safe=False).to_numpy().reshape(-1, width)
-    bad = ~(np.abs(values) <= FLOAT32_MAX).all(axis=1)
-    table.refuse_where(name, bad, "NaN or infinite; fill or drop such rows")
-    return values.astype(np.float32), [f"{name}[{i}]" for i in range(width)]
 
 
 def _says_drowned(table: Table, spread: Spread) -> str:
@@ -302,13 +261,6 @@ def _scale(blocks: list[Any], width: int) -> Scaling:
             scaling.scale_columns(block, means[here], deviations[here])
         start = here.stop
     return scaling.as_scaling(means, deviations)
-
-
-def assemble(blocks: list[Any]) -> Features:
-    """Return blocks of columns side by side, sparse if they are many and mostly zeros."""
-    if mostly_zeros(blocks):
-        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
-    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks])
 
 
 def _by_stem(like: Sequence[str], columns: Collection[str]) -> dict[str, list[str]]:

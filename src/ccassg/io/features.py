@@ -1,23 +1,34 @@
-"""Read what is known about the nodes: features, and perhaps labels, from a node table or a matrix."""
+"""Read what is known about the nodes: features, and perhaps labels, from a node table, a list of features or a matrix."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
 
 from ccassg.graph import FeatureSpace
 from ccassg.graph.checks import check_features
 from ccassg.graph.scaling import as_scaling, means_and_deviations, scale_columns
 from ccassg.io import columns, tables
 from ccassg.io.arrays import Matrix, is_matrix, read_matrix, read_vector
+from ccassg.io.blocks import says_scaled, spread_of_matrix
 from ccassg.io.encode import Encoded, columns_of, encode_columns, first_of
-from ccassg.io.files import READING, Reading
-from ccassg.io.ids import as_ids, flat, positions, settle, unique_ids
-from ccassg.io.listed import read_listed
+from ccassg.io.files import require_room
+from ccassg.io.ids import as_ids, number_ids, positions, unique_ids
 from ccassg.io.open_table import open_table
-from ccassg.io.sizes import says_scaled, spread_of_matrix
-from ccassg.io.tables import FrameTable, Learned, NodeRows, ParquetTable, Table, shown
+from ccassg.io.tables import (
+    READING,
+    FrameTable,
+    Learned,
+    NodeRows,
+    ParquetTable,
+    Reading,
+    Table,
+    counted,
+    shown,
+)
 
 # The way out where a table of two or three columns names a node in several rows.
 LISTED = "call the columns node_id,feature_id,value if a row is one feature of a node, else keep one row a node"
@@ -58,11 +69,11 @@ def read_nodes(
         )
     table = open_nodes(source, reading, edge_ids)
     if isinstance(table, ParquetTable):
-        table.limits.require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
+        require_room(table.path, table.n_rows, f"claims {table.n_rows:,} rows")
     listed = columns.listed_features(table)
     if listed is not None and feature_columns is None and id_column in (None, listed[0]):
         return read_listed(table, listed, edge_ids, like)
-    names_id, data = choose_ids(table, id_column, edge_ids)
+    names_id, found_ids, n_rows = choose_ids(table, id_column, edge_ids)
     label = columns.label_column(table, label_column, names_id) if guess_labels or label_column is not None else None
     kept = [
         columns.find_column(table, name, "features", "keep")
@@ -71,28 +82,23 @@ def read_nodes(
     if taken := next((name for name in kept if name in (names_id, label)), None):
         raise ValueError(f"{table}: column {taken!r} holds the ids or labels and cannot be a feature as well (`keep`)")
     chosen = _feature_columns(table, feature_columns, like, (names_id, label))
-    if chosen or label is not None:
-        as_text = [name for name in (names_id, label) if name is not None]
-        data = table.read(list(dict.fromkeys([*chosen, *as_text])), as_text=as_text)
-    way_out = "keep one row" if len(table.names) > 3 else LISTED
-    found_ids = None if names_id is None else unique_ids(table, names_id, data[names_id], way_out=way_out)
+    wanted = chosen if label is None else [*chosen, label]
+    data = table.columns(wanted, as_text=[] if label is None else [label]) if wanted else {}
     encoded = Encoded()
-    if chosen or like is not None:
+    if data or like is not None:
         named = kept if feature_columns is None else chosen
         encoded = encode_columns(table, data, chosen, keep=named, like=like, scale=scale)
     if like is None:
         table.notes.insert(0, _says_learned(table, encoded, names_id, label, warn=guess_labels))
     return NodeRows(
         name=str(table),
-        n_rows=data.num_rows,
+        n_rows=n_rows,
         ids=found_ids,
-        from_text=table.is_text,
         features=encoded.features,
         feature_names=encoded.names,
         scaling=encoded.scaling,
         idf=encoded.idf,
-        labels=data[label] if label is not None else None,
-        label_place=(table, label) if label is not None else None,
+        labels=None if label is None else data[label],
         notes=table.notes,
     )
 
@@ -109,7 +115,7 @@ def open_nodes(source: Any, reading: Reading, known_ids: pa.Array | None = None)
 
 def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> NodeRows:
     in_memory = isinstance(source, Matrix)
-    matrix = check_features(source.values) if in_memory else read_matrix(source, reading.limits)
+    matrix = check_features(source.values) if in_memory else read_matrix(source)
     notes: list[str] = []
     scaling = None
     spread = spread_of_matrix(matrix) if scale is not False and isinstance(matrix, np.ndarray) else None
@@ -123,73 +129,55 @@ def _of_matrix(source: Any, ids: Any, scale: bool | None, reading: Reading) -> N
     elif scale:
         notes.append(f"{source} is sparse and stays as it is; `scale` is for dense columns")
     n_rows = int(matrix.shape[0])
-    names, from_text = None, False
-    if ids is not None:
-        names, from_text = _read_ids(ids, reading)
-        if len(names) != n_rows:
-            raise ValueError(
-                f"{ids} has {len(names):,} ids, but {source} has {n_rows:,} rows; give one id for each row"
-            )
+    names = None if ids is None else _read_ids(ids, reading)
+    if names is not None and len(names) != n_rows:
+        raise ValueError(f"{ids} has {len(names):,} ids, but {source} has {n_rows:,} rows; give one id for each row")
     feature_names = source.names if in_memory else None
-    return NodeRows(str(source), n_rows, names, from_text, matrix, feature_names, scaling, notes=notes)
+    return NodeRows(str(source), n_rows, names, matrix, feature_names, scaling, notes=notes)
 
 
-def _read_ids(source: Any, reading: Reading) -> tuple[pa.ChunkedArray, bool]:
-    """Read a file of ids, all different; also whether they came from text."""
+def _read_ids(source: Any, reading: Reading) -> pa.Array:
+    """Read a file of ids, all different."""
     vector = read_vector(source) if tables.is_path(source) else None
     if vector is not None:
         table: Table = FrameTable(pa.table({"id": vector}), str(source))
     else:
         table = open_nodes(source, reading)
     name = columns.id_column(table) or table.names[0]
-    data = table.read([name], as_text=[name])
-    return unique_ids(table, name, data[name]), table.is_text
+    return unique_ids(table.columns([name], as_text=[name])[name])
 
 
-def choose_ids(table: Table, name: str | int | None, edge_ids: pa.Array | None) -> tuple[str | None, pa.Table]:
-    """Return the column of ids, or None if rows stand in order; and the data read to find out."""
+def choose_ids(
+    table: Table, name: str | int | None, edge_ids: pa.Array | None
+) -> tuple[str | None, pa.Array | None, int]:
+    """Return the column of ids and these, or twice None if rows stand in order; and how many rows there are."""
     found = columns.id_column(table, name)
     first = table.names[0] if found is None else found
-    data = table.read([first], as_text=[first])
+    column = table.columns([first], as_text=[first])[first]
+    n_rows = len(column.values)
     if found is not None or edge_ids is None:
-        return first, data
-    if _are_ids_of(edge_ids, table, first, data[first]):
+        return (
+            first,
+            unique_ids(column, way_out="keep one row" if len(table.names) > 3 else LISTED),
+            n_rows,
+        )
+    try:
+        ids = as_ids(column)
+    except ValueError:  # the column may hold anything
+        ids = edge_ids[:0]
+    if pc.count_distinct(ids).as_py() == len(ids) and (positions(edge_ids, ids) >= 0).any():
         if not first.startswith("column "):
             table.notes.append(f"{table}: took its first column, {first!r}, as ids")
-        return first, data
-    if len(table.names) in (2, 3) and _repeats(edge_ids, table, first, data[first]):
+        return first, ids, len(ids)
+    if len(table.names) in (2, 3) and len(ids) > len(edge_ids) and (positions(ids, edge_ids) >= 0).all():
         raise ValueError(f"{table}: column {first!r} names nodes of the edges, some of them in several rows; {LISTED}")
-    if pa.types.is_integer(edge_ids.type) and edge_ids[0].as_py() >= 0 and edge_ids[-1].as_py() < data.num_rows:
+    if pa.types.is_integer(edge_ids.type) and edge_ids[0].as_py() >= 0 and edge_ids[-1].as_py() < n_rows:
         table.notes.append(f"{table}: no column of ids, so row i belongs to node i (`id_column` names one)")
-        return None, data
+        return None, None, n_rows
     raise ValueError(
         f"{table}: no column holds the ids that the edges name, such as {shown(edge_ids[0].as_py())}; name it with `id_column` "
         f"(there are {tables.listed(table.names)})"
     )
-
-
-def _are_ids_of(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedArray) -> bool:
-    """Return whether a column holds ids, all different, and some of them are those of the edges."""
-    try:
-        ends, rows = _alike(edge_ids, table, unique_ids(table, name, column))
-    except ValueError:
-        return False
-    return bool((positions(ends, rows) >= 0).any())
-
-
-def _repeats(edge_ids: pa.Array, table: Table, name: str, column: pa.ChunkedArray) -> bool:
-    """Return whether a column holds ids of the edges and nothing else, in more rows than there are of these."""
-    try:
-        ends, rows = _alike(edge_ids, table, as_ids(table, name, column))
-    except ValueError:
-        return False
-    return len(rows) > len(ends) and bool((positions(rows, ends) >= 0).all())
-
-
-def _alike(edge_ids: pa.Array, table: Table, ids: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
-    """Return the ids of edges and those of a table as one type."""
-    ends, rows = settle([pa.chunked_array([edge_ids]), ids], [True, table.is_text])
-    return flat(ends), flat(rows)
 
 
 def _says_learned(table: Table, encoded: Encoded, ids: str | None, label: str | None, warn: bool) -> Learned:
@@ -218,3 +206,46 @@ def _feature_columns(
     if len(set(names)) < len(names):
         raise ValueError(f"{table}: `feature_columns` names a column twice: {tables.listed(names)}")
     return names
+
+
+def read_listed(
+    table: Table, names: tuple[str, str, str | None], edge_ids: pa.Array | None, like: FeatureSpace | None
+) -> NodeRows:
+    """Read the columns of node, feature and value (1 where there is none); nodes that only the edges name have no feature.
+
+    With ``like``, features are those of training, and others are left out.
+    """
+    node, feature, value = names
+    data = table.columns([name for name in names if name is not None], as_text=[node, feature])
+    has_one = data[feature].values.is_valid()  # JSON may list a node without any
+    ids = as_ids(data[node])
+    features = as_ids(data[feature]._replace(values=data[feature].values.filter(has_one)))
+    values = np.ones(len(ids)) if value is None else columns.numbers(data[value], "a feature's value")
+    in_edges = ids[:0] if edge_ids is None else edge_ids
+    all_ids, codes = number_ids(ids, in_edges)
+    rows, ends = codes[: len(ids)], codes[len(ids) :]
+    if len(ends) and not np.isin(ends, rows).any():
+        raise ValueError(
+            f"{table} lists no feature of the nodes that the edges name, such as {shown(in_edges[0].as_py())}, but those of "
+            f"{shown(ids[0].as_py())} and others; check its column {node!r}"
+        )
+    distinct, cols = number_ids(features)
+    made = [str(name) for name in distinct.to_pylist()]
+    notes = list(table.notes)
+    if like is None:
+        said = "" if value is None else f", value {value!r}"
+        counts = f"{counted(len(made), 'feature', 'features')}: {first_of([shown(name) for name in made])}"
+        notes.insert(
+            0, Learned(f"{table}: learns from {counts}; a row lists one of a node ({node!r}, {feature!r}{said})")
+        )
+    else:
+        place = positions(pa.array(made, pa.large_string()), pa.array(like.names or (), pa.large_string()))
+        if n_unknown := int((place < 0).sum()):
+            notes.append(f"{table}: left out {counted(n_unknown, 'feature', 'features')} unknown in training")
+        made, cols = list(like.names or ()), place[cols]
+    if n_without := len(all_ids) - len(np.unique(rows[has_one.to_numpy()])):
+        notes.append(f"{table}: {counted(n_without, 'node has', 'nodes have')} no feature")
+    kept = cols >= 0
+    entries = values[has_one.to_numpy()][kept], (rows[has_one.to_numpy()][kept], cols[kept])
+    matrix = check_features(sp.csr_array(sp.coo_array(entries, shape=(len(all_ids), len(made)))))
+    return NodeRows(str(table), len(all_ids), all_ids, matrix, tuple(made), notes=notes)

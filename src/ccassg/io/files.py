@@ -1,9 +1,9 @@
 """Open files nobody vouches for: regular ones only, what they are by content, gzip within the limits, errors in one sentence.
 
 Nothing here or above it ever loads a pickle. Before a reader takes memory for what a file says of itself (a shape, a number
-of rows, what a compressed or repeated value becomes), it asks `Limits.require_budget` or `Limits.require_room`. Real files
-stay far below, bombs far above. Every reader takes ``limits``, so that a caller may draw them tighter. Whoever opens a file
-from outside does it by `open_regular`, or hands its path to a library after `check_file`.
+of rows, what a compressed or repeated value becomes), it asks `require_budget` or `require_room`. Real files
+stay far below, bombs far above; `within` draws the limits tighter. Whoever opens a file from outside does it by
+`open_regular`, or hands its path to a library within `vetted`.
 """
 
 import errno
@@ -16,9 +16,10 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -55,39 +56,65 @@ class Limits:
     piece: int = 1 << 25  # bytes of whitespace text parsed at a time
     depth: int = 64  # of nested XML elements
 
-    def budget(self, path: PathLike) -> int:
-        """Return how many bytes the content of a file may take in memory."""
-        return self._budget_of(_stored_bytes(path))
-
-    def require_budget(self, path: PathLike, n_bytes: float, how: str, way_out: str) -> None:
-        """Refuse a file that would grow, or has grown, beyond its budget."""
-        if n_bytes > self.budget(path):
-            raise ValueError(
-                f"{path} grows beyond {self.budget(path):,} bytes when {how}, {self.growth} times its size; if you "
-                f"trust it, {way_out}"
-            )
-
-    def require_room(self, path: PathLike, n_rows: int, claim: str) -> None:
-        """Refuse a file that claims more rows or columns than its budget has room for, whether they hold anything or not."""
-        if n_rows * self.row > self.budget(path):
-            raise ValueError(f"{path} {claim}, out of proportion to its size; is it damaged?")
-
-    def _budget_of(self, n_bytes: int) -> int:
+    def budget_of(self, n_bytes: int) -> int:
+        """Return how many bytes the content of so many may take in memory."""
         return max(self.growth_floor, self.growth * n_bytes)
 
 
 LIMITS = Limits()
+_CURRENT = ContextVar("limits", default=LIMITS)
 
 
-class Reading(NamedTuple):
-    """How a table is read: whether text begins with column names (None: guessed), its encoding, and the bounds of all readers."""
-
-    header: bool | None = None
-    encoding: str = "utf-8"
-    limits: Limits = LIMITS
+def limits() -> Limits:
+    """Return the limits that hold here."""
+    return _CURRENT.get()
 
 
-READING = Reading()
+@contextmanager
+def within(drawn: Limits) -> Iterator[None]:
+    """Let other limits hold for what is read in this block."""
+    token = _CURRENT.set(drawn)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def budget(path: PathLike) -> int:
+    """Return how many bytes the content of a file may take in memory."""
+    handle = _without_waiting(os.fspath(path), os.O_RDONLY)
+    try:
+        return limits().budget_of(_written(handle))
+    finally:
+        os.close(handle)
+
+
+class Meter:
+    """Counts what a file becomes piece by piece; ValueError once that is beyond its budget."""
+
+    def __init__(self, path: PathLike, how: str, way_out: str = "decompress it first (gunzip)") -> None:
+        self._path, self._how, self._way_out = path, how, way_out
+        self._n_bytes, self._budget = 0.0, budget(path)
+
+    def add(self, n_bytes: float) -> None:
+        """Count so many bytes more."""
+        self._n_bytes += n_bytes
+        if self._n_bytes > self._budget:
+            raise ValueError(
+                f"{self._path} grows beyond {self._budget:,} bytes when {self._how}, {limits().growth} times its size; if you trust "
+                f"it, {self._way_out}"
+            )
+
+
+def require_budget(path: PathLike, n_bytes: float, how: str, way_out: str) -> None:
+    """Refuse a file that would grow beyond its budget."""
+    Meter(path, how, way_out).add(n_bytes)
+
+
+def require_room(path: PathLike, n_rows: int, claim: str) -> None:
+    """Refuse a file that claims more rows or columns than its budget has room for, whether they hold anything or not."""
+    if n_rows * limits().row > budget(path):
+        raise ValueError(f"{path} {claim}, out of proportion to its size; is it damaged?")
 
 
 def check_file(path: PathLike) -> Path:
@@ -114,7 +141,7 @@ def open_regular(path: PathLike) -> io.BufferedReader:
     try:
         _require_regular(path, os.fstat(file.fileno()))  # it may have been exchanged in between
         size, stored = os.fstat(file.fileno()).st_size, _written(file.fileno())
-        if size > LIMITS._budget_of(stored):
+        if size > LIMITS.budget_of(stored):
             raise ValueError(
                 f"{path} claims {size:,} bytes, but {stored:,} are written, the rest are holes; copy it again"
             )
@@ -160,12 +187,12 @@ def require_kind(path: PathLike, expected: str) -> None:
         raise ValueError(f"{path} is not a {promised}: its content is {kind}; give it the suffix of what it is")
 
 
-def open_bytes(path: PathLike, limits: Limits = LIMITS) -> IO[bytes]:
+def open_bytes(path: PathLike) -> IO[bytes]:
     """Open for reading; gzip is recognised by content and may grow to its budget."""
     file = open_regular(path)
     if file.peek(2)[:2] != GZIP:
         return file
-    return io.BufferedReader(_Gunzip(path, file, limits), 1 << 18)
+    return io.BufferedReader(_Gunzip(path, file), 1 << 18)
 
 
 def is_gzip(path: PathLike) -> bool:
@@ -184,6 +211,16 @@ def sha256(path: PathLike) -> str:
     """Return the hash of a file's content."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def vetted(path: PathLike, kind: str | None = None) -> Iterator[Path]:
+    """Give the path of a file that `check_file` passes and that is of one kind, and turn errors into one sentence."""
+    file = check_file(path)
+    if kind is not None:
+        require_kind(file, kind)
+    with one_sentence(file):
+        yield file
 
 
 @contextmanager
@@ -218,14 +255,6 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _stored_bytes(path: PathLike) -> int:
-    handle = _without_waiting(os.fspath(path), os.O_RDONLY)
-    try:
-        return _written(handle)
-    finally:
-        os.close(handle)
-
-
 def _written(handle: int) -> int:
     """Return how many bytes of a file are written, holes left out; all of them where the system does not tell."""
     size = os.fstat(handle).st_size
@@ -246,10 +275,10 @@ def _written(handle: int) -> int:
 class _Gunzip(io.RawIOBase):
     """Decompresses a stream up to its budget and tells damage as a ValueError."""
 
-    def __init__(self, path: PathLike, file: IO[bytes], limits: Limits) -> None:
-        self._path, self._file, self._limits = path, file, limits
+    def __init__(self, path: PathLike, file: IO[bytes]) -> None:
+        self._path, self._file = path, file
         self._stream = gzip.GzipFile(fileobj=file, mode="rb")
-        self._n_bytes, self._budget = 0, limits.budget(path)
+        self._meter = Meter(path, "decompressed")
 
     def readable(self) -> bool:
         return True
@@ -259,9 +288,7 @@ class _Gunzip(io.RawIOBase):
             n = self._stream.readinto(buffer)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(f"{self._path} is a damaged gzip file: {first_line(error)}") from None
-        self._n_bytes += n
-        if self._n_bytes > self._budget:
-            self._limits.require_budget(self._path, self._n_bytes, "decompressed", "decompress it first (gunzip)")
+        self._meter.add(n)
         return n
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from ccassg.io.collected import Collected
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind
+from ccassg.io.files import PathLike, limits, open_bytes, vetted
 from ccassg.io.tables import EdgeRows
 from ccassg.io.whitespace import read_line
 
@@ -14,15 +14,13 @@ LABEL = "node label"
 TOKEN = re.compile(r'"[^"]*"|[\[\]]|[^\s\[\]"]+')
 
 
-def read_gml(path: PathLike, weight: str | int | None = None, limits: Limits = LIMITS) -> EdgeRows:
+def read_gml(path: PathLike, weight: str | int | None = None) -> EdgeRows:
     """Read the edges of a GML file, which may be gzipped, and what it says about its nodes.
 
     Nodes are called by their labels where all are different, else by their numbers.
     """
-    file = check_file(path)
-    require_kind(file, "text")
-    reader = _Gml(str(file), limits)
-    with one_sentence(file), open_bytes(file, limits) as stream:
+    with vetted(path, "text") as file, open_bytes(file) as stream:
+        reader = _Gml(str(file))
         reader.read(stream)
         return reader.rows(weight)
 
@@ -42,8 +40,8 @@ class _Gml(Collected):
                 raise self._refuse(line, f"a {token!r} where there should be none; is it GML?")
             elif token == "[":
                 within.append(key)
-                if len(within) > self.limits.depth:
-                    raise self._refuse(line, f"lists nested more than {self.limits.depth} deep; is it GML?")
+                if len(within) > limits().depth:
+                    raise self._refuse(line, f"lists nested more than {limits().depth} deep; is it GML?")
                 key, item = "", {} if len(within) == 2 else item
             elif not key:
                 key = token
@@ -86,14 +84,14 @@ class _Gml(Collected):
     def _tokens(self, stream: IO[bytes]) -> Iterator[tuple[int, str]]:
         """Yield keys, values and brackets, and on which line each stands; a string may go on over several."""
         number, size, pieces, is_open = 0, 0, [], False
-        while raw := read_line(self.name, stream, self.limits):
+        while raw := read_line(self.name, stream):
             number += 1
             if not is_open and raw.lstrip().startswith(b"#"):
                 continue
             is_open ^= bool(raw.count(b'"') % 2)
             size += len(raw)
             pieces.append(raw)
-            if is_open and size <= self.limits.line:
+            if is_open and size <= limits().line:
                 continue
             if is_open:
                 break

@@ -8,7 +8,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from ccassg.io.collected import Collected
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, open_bytes, require_kind, suffix_of
+from ccassg.io.files import PathLike, limits, open_bytes, suffix_of, vetted
 from ccassg.io.tables import EdgeRows
 
 CHUNK_BYTES = 1 << 16
@@ -16,17 +16,15 @@ CHUNK_BYTES = 1 << 16
 NAME, WEIGHT = "node label", "weight"
 
 
-def read_graphml(path: PathLike, weight: str | int | None = None, limits: Limits = LIMITS) -> EdgeRows:
+def read_graphml(path: PathLike, weight: str | int | None = None) -> EdgeRows:
     """Read the edges of a GraphML or (by its suffix) GEXF file, which may be gzipped, and what it says about its nodes.
 
     A file with a document type is refused, since that is where entities that grow or reach for other files are declared.
     """
-    file = check_file(path)
-    require_kind(file, "XML")
-    reader = (_Gexf if suffix_of(file) == ".gexf" else _GraphML)(str(file), limits)
-    with one_sentence(file):
+    with vetted(path, "XML") as file:
+        reader = (_Gexf if suffix_of(file) == ".gexf" else _GraphML)(str(file))
         try:
-            with open_bytes(file, limits) as stream:
+            with open_bytes(file) as stream:
                 reader.read(stream)
         except expat.ExpatError as error:
             raise ValueError(
@@ -40,8 +38,8 @@ class _GraphML(Collected):
 
     kind = "GraphML"
 
-    def __init__(self, name: str, limits: Limits) -> None:
-        super().__init__(name, limits)
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
         self.parser.StartElementHandler = self._start
@@ -59,16 +57,16 @@ class _GraphML(Collected):
         while chunk := stream.read(CHUNK_BYTES):
             n_read += len(chunk)
             self.parser.Parse(chunk, False)
-            if n_read - self.parser.CurrentByteIndex > self.limits.line:  # the parser holds what has not ended
-                raise self._refuse(f"a tag of more than {self.limits.line:,} bytes; is it {self.kind}?")
+            if n_read - self.parser.CurrentByteIndex > limits().line:  # the parser holds what has not ended
+                raise self._refuse(f"a tag of more than {limits().line:,} bytes; is it {self.kind}?")
         self.parser.Parse(b"", True)
         if not self._n_graphs:
             raise ValueError(f"{self.name} has no <graph>; is it {self.kind}?")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > self.limits.depth:
-            raise self._refuse(f"elements nested more than {self.limits.depth} deep; is it {self.kind}?")
+        if self._depth > limits().depth:
+            raise self._refuse(f"elements nested more than {limits().depth} deep; is it {self.kind}?")
         tag = tag.rpartition(" ")[2]
         if tag == "node":
             self._item = tag

@@ -1,6 +1,7 @@
-"""From the user's files to a graph: edges, features and labels brought together under one set of ids."""
+"""From whatever holds a graph to a `Dataset`: edges, features and labels brought together under one set of ids."""
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,26 +9,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Array, Dataset, Features, FeatureSpace, Graph, as_graph
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
-from ccassg.io.arrays import MATRIX_SUFFIXES, each_of, is_matrix
-from ccassg.io.edges import read_edges
+from ccassg.io.edges import WHOLE, of_file, of_folder, read_edges
 from ccassg.io.features import read_nodes
-from ccassg.io.files import LIMITS, Reading, suffix_of
-from ccassg.io.h5ad import read_h5ad_graph
-from ccassg.io.ids import number_ids, settle, to_numpy
-from ccassg.io.labels import Unclear, encode_labels, read_labels
-from ccassg.io.matching import match_labels, match_nodes
-from ccassg.io.objects import as_rows
-from ccassg.io.side_by_side import read_side_by_side
-from ccassg.io.tables import EdgeRows, Learned, NodeRows
-from ccassg.io.whole import read_npz_graph
-
-WHOLE = {".npz": read_npz_graph, ".h5ad": read_h5ad_graph}  # edges, features and labels in one file
-EDGE_SUFFIXES = (*tables.TABLE_SUFFIXES, ".graphml", ".xml", ".gexf", ".gml", ".mtx", ".mm", *WHOLE)
-NODE_SUFFIXES = (*tables.TABLE_SUFFIXES, *MATRIX_SUFFIXES)
-ID_SUFFIXES = (*tables.TABLE_SUFFIXES, ".npy")
+from ccassg.io.files import require_budget, suffix_of
+from ccassg.io.ids import number_ids, to_numpy
+from ccassg.io.labels import Unclear, encode_labels, match_labels, read_labels
+from ccassg.io.manifest import is_store, read_manifest
+from ccassg.io.matching import match_nodes, read_side_by_side
+from ccassg.io.objects import as_rows, holds_graph
+from ccassg.io.store import open_store
+from ccassg.io.tables import EdgeRows, Learned, NodeRows, Reading
 
 # What a node costs that has no features, from those made for it to its embedding, and one without edges besides, which a
 # file may claim for nothing.
@@ -121,10 +116,10 @@ def read_graph(
     aside: list[str] = []
     is_asked = labels is not None  # else those of a folder are read if it is clear which they are
     if tables.is_path(edges) and Path(edges).is_dir():
-        edges, features, labels, ids = _of_folder(Path(edges), features, labels, ids, aside)
+        edges, features, labels, ids = of_folder(Path(edges), features, labels, ids, aside)
     file = edges if tables.is_path(edges) else None
     if tables.is_path(edges) and suffix_of(edges) in WHOLE:
-        edges, features, labels, ids = _of_whole(Path(edges), features, labels, ids, label_column)
+        edges, features, labels, ids = of_file(Path(edges), features, labels, ids, label_column)
     edges, features, labels, ids = as_rows(edges, features, labels, ids, label_column=label_column)
     if header is not None and not isinstance(header, bool):
         raise ValueError(f"header must be True, False or None, got {tables.shown(header)}")
@@ -138,7 +133,7 @@ def read_graph(
     else:
         found = edges
     # The ids that edges name, and the edges as positions among them, shape (2, n_edges).
-    edge_ids, codes = number_ids(settle([found.source, found.target], [found.from_text] * 2))
+    edge_ids, codes = number_ids(found.source, found.target)
     codes = codes.reshape(2, -1)
     notes = aside + found.notes
     nodes = None
@@ -170,7 +165,7 @@ def read_graph(
         if file is not None:
             n_bytes = NODE_BYTES * graph.n_nodes + LONE_BYTES * graph.n_isolated
             way_out = "leave nodes without edges out or give features"
-            reading.limits.require_budget(file, n_bytes, "features are made from its edges", way_out)
+            require_budget(file, n_bytes, "features are made from its edges", way_out)
         graph = graph.with_features(structural_features(graph, n_components=n_components))
         feature_names = structural_names(graph.n_features)
         notes.append(
@@ -187,68 +182,52 @@ def read_graph(
                 labels, node_ids=node_ids, id_column=id_named, label_column=label_column, reading=reading
             )
             notes += table.notes
-            y, class_names = match_labels(table, node_ids, found.from_text, notes)
+            y, class_names = match_labels(table, node_ids, notes)
         except Unclear as unclear:
             if is_asked:
                 raise
             notes.append(f"read no labels: {unclear}")
     elif nodes is not None and nodes.labels is not None:
-        y, class_names = encode_labels(nodes)
+        y, class_names = encode_labels(nodes.labels)
     scaling, idf = (None, None) if nodes is None else (nodes.scaling, nodes.idf)
     return Dataset(graph, y, class_names, feature_names, scaling, tuple(dict.fromkeys(notes)), idf=idf)
 
 
-def _of_folder(folder: Path, features: Any, labels: Any, ids: Any, notes: list[str]) -> tuple[Path, Any, Any, Any]:
-    """Find the files of a folder by their names; what the user named goes first, and a note tells what is not read."""
-    edges = _only(folder, ("edges", "edge_list", "edgelist", "graph"), EDGE_SUFFIXES)
-    if edges is None:
-        raise ValueError(f"{folder} holds no edges.* (such as edges.csv or edges.parquet); name the edge file itself")
-    features = features if features is not None else _only(folder, ("nodes", "features"), NODE_SUFFIXES)
-    labels = labels if labels is not None else _only(folder, ("labels", "target", "targets"), ID_SUFFIXES)
-    if ids is None and any(map(is_matrix, each_of(features))):
-        ids = _only(folder, ("ids",), ID_SUFFIXES)
-    read = {Path(path).absolute() for path in (edges, *each_of(features), labels, ids) if tables.is_path(path)}
-    left = [path.name for path in sorted(folder.iterdir()) if path.absolute() not in read and path.name[0] != "."]
-    if left:
-        names = ", ".join(sorted(path.name for path in read if path.parent == folder.absolute()))
-        notes.append(f"{folder}: read {names}, and not {tables.listed(left)} (`features` and `labels` name others)")
-    return edges, features, labels, ids
+def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True, **options: Any) -> Dataset:
+    """Open a dataset by its name, a store, or whatever `read_graph` takes (``verify``: see `open_store`, the rest: `read_graph`).
+
+    A store is read against its hashes: whatever a command does with it takes longer, and a wrong index could crash it. Without ``verify``
+    so is one of a directed graph, whose edges are turned round by every process.
+    """
+    if isinstance(graph, str) and not graph.strip():
+        raise ValueError("the name of the graph is empty; name a file, a folder or a dataset")
+    if tables.is_path(graph):
+        if str(graph) in DATASETS and options.get("features") is None and not Path(graph).exists():
+            if options.get("scale") is True:
+                raise ValueError(f"{graph} has its features as the paper has them; leave `scale` out")
+            return load_dataset(str(graph), data_dir=data_dir)
+        if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
+            return _open_store(graph, verify, options)
+        if not Path(graph).exists():
+            raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
+    if "like" in options and options.get("scale") is None:
+        options["scale"] = False  # new nodes for a model, which brings them to its own scale, even if it has no names
+    return read_graph(graph, **options)
 
 
-def _of_whole(path: Path, features: Any, labels: Any, ids: Any, label_column: Any) -> tuple[EdgeRows, Any, Any, Any]:
-    """Read a file that holds all of a graph; features and labels that the user gave go first."""
-    is_inside = tables.is_path(features) and suffix_of(features) == "" and not Path(features).exists()
-    own = features is None or is_inside
-    whole = WHOLE[suffix_of(path)](
-        path, str(features) if is_inside else None, label_column if own and labels is None else None, LIMITS
-    )
-    if own and whole.features is not None:
-        width = whole.features.values.shape[1]
-        whole.edges.notes.append(Learned(f"{path}: learns from {tables.counted(width, 'feature', 'features')}"))
-        features = whole.features
-    is_bare = label_column is None and all(map(is_matrix, each_of(features)))  # a table may have labels of its own
-    if labels is None and whole.labels is not None and (own or is_bare):
-        whole.edges.notes.append(f"{path}: labels in {whole.labels.column_names[1]!r}")
-        labels = whole.labels
-    if ids is None and any(map(is_matrix, each_of(features))):
-        ids = pa.table({"id": whole.edges.node_ids})
-    return whole.edges, features, labels, ids
+def open_object(data: Any, *, stacklevel: int = 3, **options: Any) -> Any:
+    """Open what `open_graph` can, alone or in a pair with its features; return anything else, arrays and graphs, as it is.
 
-
-def _only(folder: Path, stems: Sequence[str], suffixes: Sequence[str]) -> Path | None:
-    """Return the file of the first of these names, whole or after an underscore (``musae_chameleon_edges.csv``)."""
-    known = {path: path.name.lower().split(".")[0] for path in folder.iterdir() if suffix_of(path) in suffixes}
-    for stem in stems:
-        fitting = sorted(path for path in known if known[path] == stem) or sorted(
-            path for path in known if known[path].endswith(f"_{stem}")
-        )
-        if len(fitting) > 1:
-            raise ValueError(
-                f"{folder} holds several {stem}.* ({fitting[0].name}, {fitting[1].name}); name the one to read"
-            )
-        if fitting:
-            return fitting[0]
-    return None
+    What the program prints as notes are warnings here, at the line of the caller's caller, or as ``stacklevel`` says.
+    """
+    graph, features = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
+    if not (holds_graph(graph) or (features is not None and tables.is_frame(graph))):
+        return data
+    found = open_graph(graph, **({} if features is None else {"features": features}), **options)
+    for note in found.notes:
+        if not isinstance(note, Learned):
+            warnings.warn(note, stacklevel=stacklevel)
+    return found
 
 
 def _build(edges: EdgeRows, codes: Array, n_nodes: int, nodes: NodeRows | None, directed: bool) -> Graph:
@@ -271,3 +250,15 @@ def _ids_or_none(ids: pa.Array) -> pa.Array | Array | None:
         return ids
     numbers = to_numpy(ids)
     return None if np.array_equal(numbers, np.arange(len(numbers))) else numbers
+
+
+def _open_store(path: str, verify: bool, options: dict[str, Any]) -> Dataset:
+    """Open a store; ValueError if options ask for what it cannot give, rather than passing over them."""
+    usual = {"encoding": "utf-8", "directed": False, "like": options.get("like")}
+    for name, value in options.items():
+        if value != usual.get(name):
+            raise ValueError(
+                f"{path} is a store, which holds its own edges, features, labels and ids; leave `{name}` out here and give it "
+                f"to ccassg convert"
+            )
+    return open_store(path, verify=verify or read_manifest(Path(path))["directed"])

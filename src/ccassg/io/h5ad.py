@@ -9,6 +9,7 @@ import mmap
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,9 @@ from ccassg import optional
 from ccassg.graph import Array
 from ccassg.io.arrays import Matrix, sparse_of
 from ccassg.io.columns import LABEL
-from ccassg.io.files import Limits, check_file, one_sentence, open_regular, require_kind
+from ccassg.io.files import Meter, budget, open_regular, require_budget, require_room, vetted
 from ccassg.io.ids import to_numpy
-from ccassg.io.tables import listed, shown
-from ccassg.io.whole import Whole, edges_of
+from ccassg.io.tables import Whole, edges_of, listed, shown
 
 OBSM_KEY = "X_ccassg"
 VLEN_BYTES = 16  # where a string of any length stands: its length and place
@@ -33,134 +33,167 @@ PIECE_BYTES = 4096  # what HDF5 keeps in mind of a piece of a dataset while it r
 HEAP, HEAD_BYTES = b"GCOL\x01", 16
 
 
-def read_h5ad(path: Path, limits: Limits) -> tuple[Array, Array]:
+def read_h5ad(path: Path) -> tuple[Array, Array]:
     """Read the matrix (n, d) in ``obsm``, else ``X``, and the names in ``obs``; ValueError if the file cannot hold them."""
-    import h5py
-
-    require_kind(path, "HDF5 (.h5ad, .h5)")
-    _require_heaps(path)
-    with h5py.File(path, "r") as file:
-        z = _dataset(path, limits, file, "obsm", OBSM_KEY) or _dataset(path, limits, file, "X")
-        index = _item(path, file, "obs")
-        names = _dataset(path, limits, file, "obs", "_index" if index is None else index.attrs.get("_index", "_index"))
+    with _opened(path) as file:
+        z = file.dataset("obsm", OBSM_KEY) or file.dataset("X")
+        names = file.dataset("obs", file.index("obs"))
         if z is None or names is None or z.ndim != 2 or z.dtype.kind not in "iuf" or names.shape != z.shape[:1]:
             raise ValueError(f"{path} holds no matrix with one name per row (obsm[{OBSM_KEY!r}] and obs)")
-        limits.require_room(path, max(z.shape), f"claims the shape {z.shape}")
-        kind = _dataset(path, limits, file, "uns", "ccassg_ids")
+        require_room(path, max(z.shape), f"claims the shape {z.shape}")
+        kind = file.dataset("uns", "ccassg_ids")
         integers = kind is not None and kind.shape == () and kind[()] in (b"int", "int")
-        ids = pa.chunked_array(_names(path, limits, names), pa.large_string()).combine_chunks()
+        ids = file.strings(names)
         return np.asarray(z[()]).astype(np.float32), to_numpy(ids.cast(pa.int64()) if integers else ids)
 
 
-def read_h5ad_graph(path: Path, features: str | None, label_column: str | None, limits: Limits) -> Whole:
+def read_h5ad_graph(path: Path, features: str | None, label_column: str | None) -> Whole:
     """Read the neighbours in ``obsp["connectivities"]``, features in ``X`` and labels in a column of ``obs``.
 
     ``features`` names an entry of ``obsm`` or ``layers`` instead; a column of labels is guessed by its name.
     """
     optional.require("h5py", f"{path}: .h5ad")
-    import h5py
-
-    path = check_file(path)
-    require_kind(path, "HDF5 (.h5ad, .h5)")
-    _require_heaps(path)
-    with one_sentence(path), h5py.File(path, "r") as file:
+    with _opened(path) as file:
         places = [("X",)] if features is None else [("obsm", features), ("layers", features)]
-        edges = _parts(path, limits, file, "obsp", "connectivities")
-        x = next((parts for place in places if (parts := _parts(path, limits, file, *place)) is not None), None)
+        edges = file.parts("obsp", "connectivities")
+        x = next((parts for place in places if (parts := file.parts(*place)) is not None), None)
         if edges is None:
             raise ValueError(f"{path} has no obsp['connectivities']; run scanpy.pp.neighbors(adata) and write it again")
         if features is not None and x is None:
             raise ValueError(f"{path} has no {shown(features)} in obsm or layers; leave it out to use X")
         n_bytes = sum(part.size * part.dtype.itemsize for parts in (edges, x or {}) for part in parts.values())
-        limits.require_budget(path, n_bytes, "decoded", "write it without compression")
-        ids, there = _column(path, limits, file, "obs", _index(path, file, "obs")), list(_item(path, file, "obs"))
+        require_budget(path, n_bytes, "decoded", "write it without compression")
+        ids, there = file.column("obs", file.index("obs")), list(file.item("obs"))
         label = label_column or next((name for name in there if name.lower() in LABEL), None)
         if label is not None and label not in there:
             raise ValueError(f"{path}: obs has no column {shown(label)}; it has {listed(there)}")
-        labels = None if label is None else pa.table({"id": ids, label: _column(path, limits, file, "obs", label)})
-        coo = sp.coo_array(_together(path, limits, edges))
-        matrix, names = None if x is None else _together(path, limits, x), None
-        if matrix is not None and features is None and _item(path, file, "var") is not None:
-            genes = _column(path, limits, file, "var", _index(path, file, "var"))
+        labels = None if label is None else pa.table({"id": ids, label: file.column("obs", label)})
+        coo = sp.coo_array(file.together(edges))
+        matrix, names = None if x is None else file.together(x), None
+        if matrix is not None and features is None and file.item("var") is not None:
+            genes = file.column("var", file.index("var"))
             is_named = pc.count_distinct(genes).as_py() == len(genes) == matrix.shape[1]
             names = tuple(map(str, genes.to_pylist())) if is_named else None
         if coo.shape != (len(ids), len(ids)):
             raise ValueError(f"{path}: obsp['connectivities'] is {coo.shape}, but there are {len(ids):,} names in obs")
-        rows = edges_of(str(path), ids, (coo.row, coo.col), coo.data, limits)
+        rows = edges_of(str(path), ids, (coo.row, coo.col), coo.data)
         return Whole(rows, None if matrix is None else Matrix(matrix, names), labels)
 
 
-def _parts(path: Path, limits: Limits, file: Any, *names: str) -> dict[str, Any] | None:
-    """Return the pieces of a matrix, dense or sparse, none of them read; None if there is none."""
-    item = _item(path, file, *names)
-    if item is None:
-        return None
-    kind = str(item.attrs.get("encoding-type", "array"))
-    parts = ("",) if kind == "array" else ("data", "indices", "indptr")
-    found = {part: _dataset(path, limits, file, *names, *part.split()) for part in parts}
-    are_numbers = all(data is not None and data.dtype.kind in "biuf" for data in found.values())
-    if kind not in ("array", "csr_matrix", "csc_matrix") or not are_numbers:
-        raise ValueError(f"{path}: {'/'.join(names)} is no matrix of numbers, dense or sparse; write it as one")
-    return found if kind == "array" else found | {"format": np.array(kind[:3]), "shape": np.array(item.attrs["shape"])}
+class _Content:
+    """What lies in an open file, looked at before it is read."""
 
+    def __init__(self, path: Path, file: Any) -> None:
+        self.path, self.file = path, file
 
-def _together(path: Path, limits: Limits, parts: dict[str, Any]) -> Any:
-    """Read the pieces of a matrix."""
-    arrays = {part: np.asarray(data[()]) for part, data in parts.items()}
-    if "" not in arrays:
-        return sparse_of(path, arrays, limits)
-    limits.require_room(path, max(arrays[""].shape), f"claims the shape {arrays[''].shape}")
-    return arrays[""]
+    def item(self, *names: str) -> Any:
+        """Return what is stored in this very file under a name, one after the other; None if there is nothing.
 
+        A link may lead to another file, which may be a pipe: it is looked at before it is followed.
+        """
+        import h5py
 
-def _index(path: Path, file: Any, frame: str) -> str:
-    """Return the name of the column of a frame that holds its names."""
-    item = _item(path, file, frame)
-    return "_index" if item is None else str(item.attrs.get("_index", "_index"))
+        item = self.file
+        for name in map(str, names):
+            if not isinstance(item, h5py.Group) or "/" in name or not item.id.links.exists(name.encode()):
+                return None
+            if item.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+                raise ValueError(f"{self.path}: {name} is not in the file itself; write the file again without links")
+            item = item[name]
+        return item
 
+    def dataset(self, *names: str) -> Any:
+        """Return a dataset stored in this very file, of a size the file can have; None if there is none."""
+        import h5py
 
-def _column(path: Path, limits: Limits, file: Any, *names: str) -> pa.Array:
-    """Read a column of a frame: numbers, strings, or categories."""
-    item = _item(path, file, *names)
-    if hasattr(item, "keys"):
-        codes, values = (_item(path, file, *names, part) for part in ("codes", "categories"))
-        if codes is None or values is None or hasattr(values, "keys"):
-            raise ValueError(f"{path}: {'/'.join(names)} is of a kind that cannot be read; write it as strings")
-        values = _column(path, limits, file, *names, "categories")
-        codes = np.asarray(_dataset(path, limits, file, *names, "codes")[()]).astype(np.int64)
-        lengths = (
-            pc.binary_length(values).to_numpy(zero_copy_only=False)
-            if not pa.types.is_primitive(values.type)
-            else np.zeros(len(values))
+        data, name, room = self.item(*names), "/".join(map(str, names)), budget(self.path)
+        if data is None:
+            return None
+        if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external or data.shape is None:
+            raise ValueError(f"{self.path}: {name} is not a plain dataset; is it an .h5ad of embeddings?")
+        n_bytes = data.dtype.itemsize + np.dtype(np.float32).itemsize
+        for shape in (data.shape, data.chunks or ()):
+            if math.prod(shape) * n_bytes > room:
+                raise ValueError(f"{self.path}: {name} claims the shape {shape}, out of proportion to the file's size")
+        widths = data.chunks or data.shape
+        n_pieces = math.prod(-(-n // width) for n, width in zip(data.shape, widths, strict=True) if width)
+        if n_pieces * PIECE_BYTES > room:
+            raise ValueError(
+                f"{self.path}: {name} is cut into {n_pieces:,} pieces, out of proportion to the file's size"
+            )
+        _require_inflatable(self.path, name, data)
+        return data
+
+    def strings(self, data: Any) -> pa.Array:
+        """Read strings, some at a time: many may stand in one place, and each can be as long as the file."""
+        # Bytes, strings of Python and of Arrow at once.
+        n_rows = max(1, budget(self.path) // (4 * self.path.stat().st_size))
+        meter, pieces = Meter(self.path, "read", "write it as .parquet"), []
+        for start in range(0, len(data), n_rows):
+            values = data[start : start + n_rows]
+            piece = pa.array([v.decode() if isinstance(v, bytes) else str(v) for v in values], pa.large_string())
+            meter.add(piece.nbytes)
+            pieces.append(piece)
+        return pa.chunked_array(pieces, pa.large_string()).combine_chunks()
+
+    def index(self, frame: str) -> str:
+        """Return the name of the column of a frame that holds its names."""
+        item = self.item(frame)
+        return "_index" if item is None else str(item.attrs.get("_index", "_index"))
+
+    def column(self, *names: str) -> pa.Array:
+        """Read a column of a frame: numbers, strings, or categories."""
+        item, name = self.item(*names), "/".join(names)
+        if hasattr(item, "keys"):
+            codes, values = self.dataset(*names, "codes"), self.item(*names, "categories")
+            if codes is None or values is None or hasattr(values, "keys"):
+                raise ValueError(f"{self.path}: {name} is of a kind that cannot be read; write it as strings")
+            values = self.column(*names, "categories")
+            codes = np.asarray(codes[()]).astype(np.int64)
+            if not pa.types.is_primitive(values.type):
+                lengths = pc.binary_length(values).to_numpy(zero_copy_only=False)
+                n_bytes = float(lengths[codes[codes >= 0]].sum())
+                require_budget(self.path, n_bytes, "read", "write it with shorter categories")
+            return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
+        data = self.dataset(*names)
+        if data is None or data.ndim != 1:
+            raise ValueError(f"{self.path} has no column {name}; is it an .h5ad?")
+        return pa.array(data[()]) if data.dtype.kind in "biuf" else self.strings(data)
+
+    def parts(self, *names: str) -> dict[str, Any] | None:
+        """Return the pieces of a matrix, dense or sparse, none of them read; None if there is none."""
+        item = self.item(*names)
+        if item is None:
+            return None
+        kind = str(item.attrs.get("encoding-type", "array"))
+        parts = ("",) if kind == "array" else ("data", "indices", "indptr")
+        found = {part: self.dataset(*names, *part.split()) for part in parts}
+        are_numbers = all(data is not None and data.dtype.kind in "biuf" for data in found.values())
+        if kind not in ("array", "csr_matrix", "csc_matrix") or not are_numbers:
+            raise ValueError(
+                f"{self.path}: {'/'.join(names)} is no matrix of numbers, dense or sparse; write it as one"
+            )
+        return (
+            found if kind == "array" else found | {"format": np.array(kind[:3]), "shape": np.array(item.attrs["shape"])}
         )
-        limits.require_budget(path, float(lengths[codes[codes >= 0]].sum()), "read", "write it with shorter categories")
-        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
-    data = _dataset(path, limits, file, *names)
-    if data is None or data.ndim != 1:
-        raise ValueError(f"{path} has no column {'/'.join(names)}; is it an .h5ad?")
-    if data.dtype.kind in "biuf":
-        return pa.array(data[()])
-    return pa.chunked_array(_names(path, limits, data), pa.large_string()).combine_chunks()
+
+    def together(self, parts: dict[str, Any]) -> Any:
+        """Read the pieces of a matrix."""
+        arrays = {part: np.asarray(data[()]) for part, data in parts.items()}
+        if "" not in arrays:
+            return sparse_of(self.path, arrays)
+        require_room(self.path, max(arrays[""].shape), f"claims the shape {arrays[''].shape}")
+        return arrays[""]
 
 
-def _dataset(path: Path, limits: Limits, file: Any, *names: str) -> Any:
-    """Return a dataset stored in this very file, of a size the file can have; None if there is none."""
+@contextmanager
+def _opened(path: Path) -> Iterator[_Content]:
     import h5py
 
-    data, name = _item(path, file, *names), "/".join(map(str, names))
-    if data is None:
-        return None
-    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external or data.shape is None:
-        raise ValueError(f"{path}: {name} is not a plain dataset; is it an .h5ad of embeddings?")
-    n_bytes = data.dtype.itemsize + np.dtype(np.float32).itemsize
-    for shape in (data.shape, data.chunks or ()):
-        if math.prod(shape) * n_bytes > limits.budget(path):
-            raise ValueError(f"{path}: {name} claims the shape {shape}, out of proportion to the file's size")
-    n_pieces = math.prod(-(-n // width) for n, width in zip(data.shape, data.chunks, strict=True)) if data.chunks else 1
-    if n_pieces * PIECE_BYTES > limits.budget(path):
-        raise ValueError(f"{path}: {name} is cut into {n_pieces:,} pieces, out of proportion to the file's size")
-    _require_inflatable(path, name, data)
-    return data
+    with vetted(path, "HDF5 (.h5ad, .h5)") as path:
+        _require_heaps(path)
+        with h5py.File(path, "r") as file:
+            yield _Content(path, file)
 
 
 def _require_inflatable(path: Path, name: str, data: Any) -> None:
@@ -199,31 +232,3 @@ def _require_heaps(path: Path) -> None:
                     raise ValueError(f"{path} is damaged where its strings are, near byte {place:,}; write it again")
                 place += step
             at = content.find(HEAP, at + 1)
-
-
-def _item(path: Path, file: Any, *names: str) -> Any:
-    """Return what is stored in this very file under a name, one after the other; None if there is nothing.
-
-    A link may lead to another file, which may be a pipe: it is looked at before it is followed.
-    """
-    import h5py
-
-    for name in map(str, names):
-        if not isinstance(file, h5py.Group) or "/" in name or not file.id.links.exists(name.encode()):
-            return None
-        if file.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
-            raise ValueError(f"{path}: {name} is not in the file itself; write the file again without links")
-        file = file[name]
-    return file
-
-
-def _names(path: Path, limits: Limits, data: Any) -> Iterator[pa.Array]:
-    """Yield the strings of a dataset, some at a time: many may stand in one place, and each can be as long as the file."""
-    n_rows = max(1, limits.budget(path) // (4 * path.stat().st_size))  # bytes, strings of Python and of Arrow at once
-    n_bytes = 0
-    for start in range(0, len(data), n_rows):
-        values = data[start : start + n_rows]
-        names = pa.array([v.decode() if isinstance(v, bytes) else str(v) for v in values], pa.large_string())
-        n_bytes += names.nbytes
-        limits.require_budget(path, n_bytes, "read", "write it as .parquet")
-        yield names

@@ -1,7 +1,7 @@
 """Map the user's ids, integers or strings, to 0 .. n - 1 without a Python loop over edges."""
 
 import re
-from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,71 +9,66 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ccassg.graph import Array
-from ccassg.io.tables import FrameTable, Table, is_string, plain, shown
+from ccassg.io.tables import Column, FrameTable, is_string, plain, shown
 
 LINE_BREAK = re.compile(rb"[\r\n]")
 
 
-def as_ids(table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False) -> pa.ChunkedArray:
-    """Return a column as ids: integers of 64 bits, or strings; ValueError with the place otherwise.
+def as_ids(column: Column, *, line_breaks: bool = False) -> pa.Array:
+    """Return a column as ids, one plain array: integers of 64 bits, or strings; ValueError with the place otherwise.
 
-    In text files surrounding blanks do not count, and an id that spans lines is refused unless ``line_breaks`` are meant: a
-    quote that was opened by mistake swallows the rows up to the next. Whether digits are integers is decided later, in
-    `settle`, over all columns that hold ids of the same nodes.
+    In text files surrounding blanks do not count, and digits are integers if that holds for the whole column and none carries a
+    leading zero or plus. There an id that spans lines is refused unless ``line_breaks`` are meant: a quote that was opened by
+    mistake swallows the rows up to the next.
     """
-    if column.null_count:
-        table.refuse_where(name, column.is_null(), "an id is missing; fill it in or drop the row")
-    column = plain(column)
-    kind = column.type
-    if pa.types.is_integer(kind):
-        try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid:  # beyond 63 bits
-            return _strings(table, name, column, line_breaks)
+    values = plain(column.values)
+    kind = values.type
+    if values.null_count:
+        column.refuse_where(values.is_null(), "an id is missing; fill it in or drop the row")
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        with suppress(pa.ArrowInvalid):  # fractions, NaN, and what is beyond 63 bits
+            return values.cast(pa.int64()).combine_chunks()
     if pa.types.is_floating(kind):
-        try:
-            return column.cast(pa.int64())  # safe: refuses fractions, NaN and what does not fit
-        except pa.ArrowInvalid:
-            values = np.asarray(column.cast(pa.float64()))
-            fits = (values == np.rint(values)) & (np.abs(values) < 2**63)
-            table.refuse_where(name, ~fits, lambda row: f"{values[row]} cannot be an id; ids are integers or strings")
-    if is_string(kind) or pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
-        return _strings(table, name, column, line_breaks)
-    raise ValueError(f"{table}, column {name!r}: {kind} cannot be an id; ids are integers or strings")
+        floats = np.asarray(values.cast(pa.float64()))
+        fits = (floats == np.rint(floats)) & (np.abs(floats) < 2**63)
+        column.refuse_where(~fits, lambda row: f"{floats[row]} cannot be an id; ids are integers or strings")
+    if not (is_string(kind) or pa.types.is_integer(kind) or pa.types.is_temporal(kind) or pa.types.is_decimal(kind)):
+        raise ValueError(f"{column}: {kind} cannot be an id; ids are integers or strings")
+    values = values.cast(pa.string())
+    if column.table.is_text:
+        if not line_breaks:
+            refuse_line_breaks(column._replace(values=values), "no id holds a line break")
+        values = pc.utf8_trim_whitespace(values)
+    column.refuse_where(pc.equal(pc.binary_length(values), 0), "an id is empty; fill it in or drop the row")
+    integers = _as_integers(values) if column.table.is_text else None
+    # One array of ordinary strings holds 2 GB at most.
+    return (values.cast(pa.large_string()) if integers is None else integers).combine_chunks()
 
 
-def unique_ids(
-    table: Table, name: str, column: pa.ChunkedArray, *, line_breaks: bool = False, way_out: str = "keep one row"
-) -> pa.ChunkedArray:
+def unique_ids(column: Column, *, line_breaks: bool = False, way_out: str = "keep one row") -> pa.Array:
     """Return a column as ids, all different; ValueError with the place of the first repeated one, and the ``way_out``."""
-    found = as_ids(table, name, column, line_breaks=line_breaks)
-    settled = flat(settle([found], [table.is_text])[0])
-    if pc.count_distinct(settled).as_py() < len(settled):
-        _, first = np.unique(settled.dictionary_encode().indices.to_numpy(), return_index=True)
-        again = np.ones(len(settled), bool)
+    ids = as_ids(column, line_breaks=line_breaks)
+    if pc.count_distinct(ids).as_py() < len(ids):
+        _, first = np.unique(ids.dictionary_encode().indices.to_numpy(), return_index=True)
+        again = np.ones(len(ids), bool)
         again[first] = False
-        table.refuse_where(name, again, lambda row: f"the id {shown(settled[row].as_py())} was there before; {way_out}")
-    return found
+        column.refuse_where(again, lambda row: f"the id {shown(ids[row].as_py())} was there before; {way_out}")
+    return ids
 
 
-def settle(columns: Sequence[pa.ChunkedArray], from_text: Sequence[bool]) -> list[pa.ChunkedArray]:
-    """Give id columns of the same nodes one type.
+def settle(*columns: pa.Array) -> tuple[pa.Array, ...]:
+    """Give ids of the same nodes one type: a mixture of integers and strings becomes strings."""
+    if all(pa.types.is_integer(column.type) for column in columns):
+        return columns
+    return tuple(column.cast(pa.large_string()) for column in columns)
 
-    Digits in a text file are integers if that holds for all ids of all text columns and none carries a leading zero or
-    plus; a mixture of integers and strings becomes strings.
+
+def number_ids(*columns: pa.Array) -> tuple[pa.Array, Array]:
+    """Return the different ids of several columns in increasing order, and the position among them of every entry.
+
+    Positions come column after column.
     """
-    settled = [_as_integers(column) if text else column for column, text in zip(columns, from_text, strict=True)]
-    if len({pa.types.is_integer(column.type) for column in settled}) == 1:
-        return settled
-    return [column.cast(pa.string()) for column in columns]
-
-
-def number_ids(columns: Sequence[pa.ChunkedArray]) -> tuple[pa.Array, Array]:
-    """Return the different ids of several settled columns in increasing order, and the position among them of every entry.
-
-    Positions come column after column. The columns are all of integers or all of strings, as `settle` gives them.
-    """
-    merged = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+    merged = pa.chunked_array(settle(*columns))
     if not len(merged):
         return pa.array([], merged.type), np.empty(0, np.int64)
     if pa.types.is_integer(merged.type):
@@ -91,27 +86,19 @@ def number_ids(columns: Sequence[pa.ChunkedArray]) -> tuple[pa.Array, Array]:
     return values.take(order), rank[np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])]
 
 
-def refuse_line_breaks(table: Table, name: str, column: pa.ChunkedArray, why: str) -> None:
+def refuse_line_breaks(column: Column, why: str) -> None:
     """Refuse strings with line breaks in a text file, at the line where the quote of the first one opens."""
-    if isinstance(table, FrameTable) or not any(
-        LINE_BREAK.search(chunk.buffers()[2] or b"") for chunk in column.chunks
-    ):
+    chunks = column.values.chunks
+    if isinstance(column.table, FrameTable) or not any(LINE_BREAK.search(each.buffers()[2] or b"") for each in chunks):
         return
-    broken = pc.match_substring_regex(column, LINE_BREAK.pattern.decode())
-    table.refuse_where(name, broken, f"the quote that opens here closes on another line, and {why}; close it")
+    broken = pc.match_substring_regex(column.values, LINE_BREAK.pattern.decode())
+    column.refuse_where(broken, f"the quote that opens here closes on another line, and {why}; close it")
 
 
 def positions(ids: pa.Array, among: pa.Array) -> Array:
     """Return for each of ``ids`` its position ``among`` the others, -1 where it is not there."""
-    found = pc.index_in(ids, value_set=among)
+    found = pc.index_in(*settle(ids, among))
     return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def flat(column: pa.ChunkedArray) -> pa.Array:
-    """Return an id column as one plain array of integers or strings."""
-    if not pa.types.is_integer(column.type):
-        column = column.cast(pa.large_string())  # one array of ordinary strings holds 2 GB at most
-    return column.combine_chunks()
 
 
 def to_numpy(ids: pa.Array) -> Array:
@@ -134,23 +121,10 @@ def id_array(ids: Any) -> pa.Array:
     return pa.array(values, pa.int64())
 
 
-def _strings(table: Table, name: str, column: pa.ChunkedArray, line_breaks: bool) -> pa.ChunkedArray:
-    """Return plain strings, trimmed if from text; an empty id is refused."""
-    column = column.cast(pa.string())
-    if table.is_text:
-        if not line_breaks:
-            refuse_line_breaks(table, name, column, "no id holds a line break")
-        column = pc.utf8_trim_whitespace(column)
-    table.refuse_where(name, pc.equal(pc.binary_length(column), 0), "an id is empty; fill it in or drop the row")
-    return column
-
-
-def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the same ids as integers if they are written as integers are, else as they come."""
-    if pa.types.is_integer(column.type):
-        return column
+def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return strings as integers if they are all written as integers are, else None."""
     try:
         integers = column.cast(pa.int64())
     except pa.ArrowInvalid:
-        return column
-    return integers if integers.cast(pa.string()).equals(column) else column
+        return None
+    return integers if integers.cast(pa.string()).equals(column) else None

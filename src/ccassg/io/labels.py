@@ -1,26 +1,18 @@
 """Read labels, a column of the node table or a file of their own, and number the classes; -1 where there is none."""
 
 import re
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io import columns, tables
 from ccassg.io.arrays import read_vector
-from ccassg.io.embeddings import read_embeddings
 from ccassg.io.features import open_nodes
-from ccassg.io.files import READING, Reading
-from ccassg.io.folders import RUN, require_whole
-from ccassg.io.ids import id_array, refuse_line_breaks, unique_ids
-from ccassg.io.tables import FrameTable, NodeRows
+from ccassg.io.ids import positions, refuse_line_breaks, unique_ids
+from ccassg.io.tables import READING, Column, FrameTable, NodeRows, Reading
 
-# What a run's folder calls its files.
-EMBEDDING, NODES = "embedding.parquet", "nodes.parquet"
 INTEGER = re.compile(r"-?\d{1,100}")
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})
 
@@ -40,8 +32,8 @@ def read_labels(
     """Read a file of labels: a table with ids and labels, or one label per node in order (one column, or ``.npy``)."""
     vector = read_vector(source) if tables.is_path(source) else None
     if vector is not None:
-        place = FrameTable(pa.table({"label": vector}), str(source)), "label"
-        return NodeRows(str(source), len(vector), None, labels=pa.chunked_array([vector]), label_place=place)
+        labels = FrameTable(pa.table({"label": vector}), str(source)).columns(["label"])["label"]
+        return NodeRows(str(source), len(vector), None, labels=labels)
     table = open_nodes(source, reading, node_ids)
     names_id = columns.id_column(table, id_column)
     label = columns.label_column(table, label_column, names_id)
@@ -56,91 +48,68 @@ def read_labels(
             f"{table}: which column holds the labels? It has {tables.listed(table.names)}; name it with `label_column`"
         )
     wanted = [name for name in (names_id, label) if name is not None]
-    data = table.read(wanted, as_text=wanted)
+    data = table.columns(wanted, as_text=wanted)
     return NodeRows(
         str(table),
-        data.num_rows,
-        None if names_id is None else unique_ids(table, names_id, data[names_id]),
-        table.is_text,
+        len(data[label].values),
+        None if names_id is None else unique_ids(data[names_id]),
         labels=data[label],
-        label_place=(table, label),
         notes=table.notes,
     )
 
 
-def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
+def encode_labels(labels: Column | None) -> tuple[Array, tuple[str, ...]]:
     """Return the class of each row, -1 where it has none (an empty cell, NaN, the number -1), and the classes in increasing order."""
-    assert nodes.labels is not None
-    assert nodes.label_place is not None
-    table, name = nodes.label_place
-    column = tables.plain(nodes.labels)
+    assert labels is not None
+    column = tables.plain(labels.values)
     kind = column.type
     if pa.types.is_floating(kind):
         values = np.asarray(column.cast(pa.float64()).fill_null(np.nan))
-        table.refuse_where(
-            name, np.isinf(values), lambda row: f"{values[row]} cannot be a class; labels are integers or names"
+        labels.refuse_where(
+            np.isinf(values), lambda row: f"{values[row]} cannot be a class; labels are integers or names"
         )
         if (np.isnan(values) | (values == np.rint(values))).all():  # fractions are named as they are written
             column = pa.chunked_array([pa.array(np.where(np.isnan(values), -1, values).astype(np.int64))])
     elif not (pa.types.is_integer(kind) or tables.is_string(kind) or pa.types.is_boolean(kind)):
-        raise ValueError(f"{table}, column {name!r}: {kind} cannot be a class; labels are integers or names")
-    if table.is_text:
-        refuse_line_breaks(table, name, column, "no class holds a line break")
+        raise ValueError(f"{labels}: {kind} cannot be a class; labels are integers or names")
+    if labels.table.is_text:
+        refuse_line_breaks(labels._replace(values=column), "no class holds a line break")
     classes, codes = columns.distinct_values(column, MISSING_LABELS, _sorted_classes)
-    if classes and _all_digits(classes):
+    if classes and all(value.lstrip("-").isdecimal() for value in classes):  # integers, or meant to be
         wrong = [code for code, value in enumerate(classes) if not INTEGER.fullmatch(value)]
-        table.refuse_where(
-            name,
+        labels.refuse_where(
             np.isin(codes, wrong),
             lambda row: f"{tables.shown(classes[codes[row]])} cannot be a class; labels are integers or names",
         )
     if not classes:
-        raise ValueError(f"{table}, column {name!r}: no row has a label; check `label_column`")
+        raise ValueError(f"{labels}: no row has a label; check `label_column`")
     return codes, tuple(classes)
 
 
-def read_labelled(
-    path: Path, labels: Path | None = None, *, id_column: str | None = None, label_column: str | None = None
-) -> tuple[Array, Array, Array | None, tuple[str, ...] | None]:
-    """Read embeddings, ids, classes and class names of an embedding file or a run's folder.
-
-    Labels come from the file ``labels``, else from the run itself, else there are none.
-    """
-    if not path.exists():
-        raise ValueError(f"{path}: there is no such file or folder; ccassg fit and ccassg embed write embeddings")
-    file = path / EMBEDDING if path.is_dir() else path
-    if path.is_dir() and not file.exists():
+def match_labels(
+    labels: NodeRows, node_ids: pa.Array, notes: list[str], of: str = "the graph"
+) -> tuple[Array, tuple[str, ...]]:
+    """Return the class of each node, -1 where there is none, and the names of the classes; ids that are no nodes are noted."""
+    codes, class_names = encode_labels(labels.labels)
+    n = len(node_ids)
+    if labels.ids is None:
+        if labels.n_rows != n:
+            raise ValueError(
+                f"{labels.name} has {labels.n_rows:,} labels without ids, but {of} has {n:,} nodes; give one each, or a column of ids"
+            )
+        return codes, class_names
+    place = positions(labels.ids, node_ids)
+    inside = place >= 0
+    if not inside.any():
         raise ValueError(
-            f"{path} holds no {EMBEDDING}; if a model was saved there, make one with: ccassg embed {path} GRAPH -o {file}"
+            f"{labels.name} labels no node of {of}: it names {tables.shown(labels.ids[0].as_py())}, {of} "
+            f"{tables.shown(node_ids[0].as_py())}; check `id_column`"
         )
-    if (path / RUN).exists():
-        require_whole(path)
-    z, ids = read_embeddings(file)
-    if labels is None:
-        labels = path / NODES
-        if not path.is_dir() or not labels.exists() or "label" not in tables.ParquetTable(labels).names:
-            return z, ids, None, None
-        id_column, label_column = "id", "label"
-    table = read_labels(labels, node_ids=id_array(ids), id_column=id_column, label_column=label_column)
-    y, names = encode_labels(table)
-    if table.ids is None:
-        if len(y) != len(z):
-            raise ValueError(f"{labels} has {len(y):,} labels without ids, but {path} has {len(z):,} nodes")
-        return z, ids, y, names
-    place = {str(name): i for i, name in enumerate(table.ids.to_pylist())}
-    rows = np.array([place.get(str(name), -1) for name in ids.tolist()])
-    if (rows < 0).all():
-        raise ValueError(f"{labels} names none of the nodes in {path}; its ids are like {next(iter(place), None)!r}")
-    return z, ids, np.where(rows >= 0, y[rows], -1), names
-
-
-def find_id(ids: Array, name: str) -> int:
-    """Return the position of a node by its id, written as text."""
-    found = int(pc.index(id_array(ids).cast(pa.large_string()), name).as_py())
-    if found < 0:
-        example = ", ".join(str(i)[:60] for i in ids[:3].tolist())
-        raise ValueError(f"there is no node {name!r}; ids look like {example}")
-    return found
+    if n_outside := int((~inside).sum()):
+        notes.append(f"{labels.name}: left out the labels of {tables.counted(n_outside, 'id', 'ids')} not in the graph")
+    y = np.full(n, -1, np.int64)
+    y[place[inside]] = codes[inside]
+    return y, class_names
 
 
 def _sorted_classes(values: set[str]) -> list[str]:
@@ -148,8 +117,3 @@ def _sorted_classes(values: set[str]) -> list[str]:
     if all(INTEGER.fullmatch(value) for value in values):
         return sorted(values, key=lambda value: (int(value), value))
     return sorted(values)
-
-
-def _all_digits(values: Iterable[str]) -> bool:
-    """Return whether all are made of digits, perhaps after minus signs: integers, or meant to be."""
-    return all(value.lstrip("-").isdecimal() for value in values)

@@ -15,8 +15,7 @@ from ccassg.io import columns, tables
 from ccassg.io.arrays import Matrix, each_of, is_matrix
 from ccassg.io.files import one_sentence, suffix_of
 from ccassg.io.ids import id_array
-from ccassg.io.json_rows import column_of
-from ccassg.io.open_table import open_table
+from ccassg.io.open_table import column_of, open_table
 from ccassg.io.tables import EdgeRows, FrameTable
 
 
@@ -78,14 +77,14 @@ def as_rows(
     if labels is None:
         labels = _labels(edges, node_ids, label_column, notes)
     coo = graph.adjacency().tocoo()
-    source, target = (pa.chunked_array([node_ids.take(pa.array(end))]) for end in (coo.row, coo.col))
+    source, target = (node_ids.take(pa.array(end)) for end in (coo.row, coo.col))
     rows = EdgeRows(
         f"the {name}",
         source,
         target,
         graph.weights,
         directed=hasattr(edges, "is_multigraph") and edges.is_directed(),
-        node_ids=pa.chunked_array([node_ids]),
+        node_ids=node_ids,
         nodes=nodes,
         notes=notes,
     )

@@ -1,13 +1,18 @@
 """Read columns of a Parquet file in batches, their decoded size known before any of it is made.
 
 A page of runs, a dictionary or a common prefix lets a few bytes stand for gigabytes. Pages are counted by their own heads, numbers by
-the file's counts of values (`ccassg.io.parquet_footer`). Text is read as positions in a dictionary, which is no larger than its page,
-and written out only if the sum of the lengths fits the budget.
+the file's counts of values. Text is read as positions in a dictionary, which is no larger than its page, and written out only if the
+sum of the lengths fits the budget.
+
+Arrow is not asked what a file says of its columns: where a footer is damaged, looking at them may end the process. And the sizes in
+a footer are those of whole columns, and anyone may have written others there; the heads of the pages are what a decoder believes.
+Footer and heads are structs in Thrift's compact protocol.
 """
 
-from collections.abc import Iterator, Sequence
+import mmap
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,31 +20,42 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array
-from ccassg.io.files import Limits
-from ccassg.io.parquet_footer import pieces
+from ccassg.io.files import Meter, budget, open_regular
 
 BATCH_ROWS, PREFIXED_ROWS = 1 << 17, 1 << 10
 NUMBER_BYTES = 8  # readers make 64-bit floats of all numbers
+MAX_FOOTER = 1 << 26  # bytes
+MAX_DEPTH = 16  # of structs and lists in each other
+# Numbers of fields in the structs of the format: https://github.com/apache/parquet-format, parquet.thrift.
+ROW_GROUPS, COLUMNS, META = 4, 1, 3
+ENCODINGS, PATH, VALUES, COMPRESSED, DATA_OFFSET, DICTIONARY_OFFSET = 2, 3, 5, 7, 9, 11
+PAGE_UNCOMPRESSED, PAGE_COMPRESSED = 2, 3
+DELTAS = {5, 6, 7}
 
 
-def read_batches(path: Path, columns: Sequence[str], limits: Limits) -> Iterator[pa.RecordBatch]:
+def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the columns of a file, some rows at a time; ValueError before they would outgrow the file's budget."""
     with pq.ParquetFile(path) as file:
         fields = [file.schema_arrow.field(name) for name in columns]
-        plan = _plan(path, file, fields, limits)
+        plan = _plan(path, file, fields)
     with pq.ParquetFile(path, read_dictionary=plan.text) as file:
-        if plan.n_fixed + plan.n_pages + _most_text(file, plan.text) <= limits.budget(path):
+        if plan.n_fixed + plan.n_pages + _most_text(file, plan.text) <= budget(path):
             plan = plan._replace(text=[])  # it fits even if every row names the longest, and is faster read at once
-    n_bytes = plan.n_fixed
+    meter = _meter(path)
+    meter.add(plan.n_fixed)
     with pq.ParquetFile(path, read_dictionary=plan.text) as file:
         for batch in file.iter_batches(plan.n_rows, columns=list(columns)):
-            n_bytes += sum(_text_bytes(column) for column in batch.columns)
-            _require(path, n_bytes, limits)
+            meter.add(sum(_text_bytes(column) for column in batch.columns))
             for name, column in zip(columns, batch.columns, strict=True):
                 _require_whole(path, name, column)
             yield pa.RecordBatch.from_arrays(
                 [_written_out(batch.column(field.name), field.type) for field in fields], list(columns)
             )
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether cells are lists."""
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
 class _Plan(NamedTuple):
@@ -49,20 +65,20 @@ class _Plan(NamedTuple):
     n_fixed: int  # bytes of all that is not text
 
 
-def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: Limits) -> _Plan:
+def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field]) -> _Plan:
     """Count what is to be read; refuse what is too large, and columns that nothing here can use."""
     found = pieces(path, {field.name for field in fields})
-    _require(path, sum(part.n_bytes for parts in found.values() for part in parts), limits)
+    _meter(path).add(sum(part.n_bytes for parts in found.values() for part in parts))
     text: list[str] = []
     n_rows, n_pages, n_fixed = BATCH_ROWS, 0, 0
     for field in fields:
         kind, parts = _plain(field.type), found[field.name]
-        entry = _plain(kind.value_type) if _is_list(kind) else kind
+        entry = _plain(kind.value_type) if is_list(kind) else kind
         if _is_text(kind):
             size = sum(part.n_bytes for part in parts)
             n_pages += size
             if any(part.is_delta for part in parts):  # Arrow makes no dictionary of these
-                n_rows = min(n_rows, PREFIXED_ROWS, max(1, limits.budget(path) // max(1, size)))
+                n_rows = min(n_rows, PREFIXED_ROWS, max(1, budget(path) // max(1, size)))
             else:
                 text.append(field.name)
         elif entry.num_fields or (entry is not kind and _is_text(entry)):
@@ -74,7 +90,7 @@ def _plan(path: Path, file: pq.ParquetFile, fields: Sequence[pa.Field], limits: 
             if pa.types.is_fixed_size_list(kind):  # a missing list of that kind takes the room of a full one
                 n_values = max(n_values, kind.list_size * file.metadata.num_rows)
             n_fixed += n_values * _width(entry)
-    _require(path, n_fixed + n_pages, limits)
+    _meter(path).add(n_fixed + n_pages)
     return _Plan(text, n_rows, n_pages, n_fixed)
 
 
@@ -119,8 +135,8 @@ def _written_out(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind) if pa.types.is_large_string(kind) else column.dictionary_decode()
 
 
-def _require(path: Path, n_bytes: int, limits: Limits) -> None:
-    limits.require_budget(path, n_bytes, "decoded", "write it again without compression")
+def _meter(path: Path) -> Meter:
+    return Meter(path, "decoded", "write it again without compression")
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -135,14 +151,116 @@ def _is_text(kind: pa.DataType) -> bool:
     return str(kind).removeprefix("large_") in ("string", "binary", "string_view", "binary_view")
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    kind = _plain(kind)
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-
-
 def _width(kind: pa.DataType) -> int:
     """Return how many bytes a value takes."""
     try:
         return max(NUMBER_BYTES, kind.bit_width // 8)
     except ValueError:  # a type without a width, such as null
         return NUMBER_BYTES
+
+
+class Piece(NamedTuple):
+    """One column of one group of rows."""
+
+    n_values: int
+    n_bytes: int  # when decompressed, as the heads of its pages say
+    is_delta: bool  # a value may begin with all of the one before it
+
+
+def pieces(path: Path, names: Collection[str]) -> dict[str, list[Piece]]:
+    """Return the pieces of columns by the names of these; ValueError where the file does not hold together."""
+    found: dict[str, list[Piece]] = {name: [] for name in names}
+    with open_regular(path) as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        length = int.from_bytes(content[-8:-4], "little")
+        if length > min(MAX_FOOTER, len(content) - 8):
+            raise ValueError(f"its footer claims {length:,} bytes; is it damaged?")
+        try:
+            footer = _Reader(content, len(content) - 8 - length).struct()
+            for group in footer[ROW_GROUPS]:
+                for column in group[COLUMNS]:
+                    name = column[META][PATH][0].decode()  # what follows is inside, such as list and element
+                    if name in found:
+                        found[name].append(_piece(content, column[META]))
+        except (LookupError, TypeError, AttributeError, UnicodeDecodeError):
+            raise ValueError("what it says of its columns does not hold together; is it damaged?") from None
+    return found
+
+
+def _piece(content: mmap.mmap, meta: dict[int, Any]) -> Piece:
+    start = meta.get(DICTIONARY_OFFSET) or meta[DATA_OFFSET]
+    return Piece(
+        meta[VALUES],
+        _decoded_size(content, start, start + meta[COMPRESSED]),
+        not DELTAS.isdisjoint(meta[ENCODINGS]),
+    )
+
+
+def _decoded_size(content: mmap.mmap, place: int, end: int) -> int:
+    """Return how many bytes the pages between two places become."""
+    n_bytes = 0
+    while place < end:
+        head = _Reader(content, place)
+        fields = head.struct()
+        if min(fields[PAGE_COMPRESSED], fields[PAGE_UNCOMPRESSED]) < 0:
+            raise LookupError
+        place = head.place + fields[PAGE_COMPRESSED]
+        n_bytes += fields[PAGE_UNCOMPRESSED]
+    return n_bytes
+
+
+class _Reader:
+    """A place in a file that moves on over what is read; IndexError at the end, and where there is no such thing."""
+
+    def __init__(self, content: mmap.mmap, place: int) -> None:
+        self.content, self.place = content, place
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """Return the values of the fields, by the fields' numbers."""
+        found, field = {}, 0
+        while head := self._byte():
+            field = field + (head >> 4) if head >> 4 else self._integer()
+            found[field] = self._value(head & 15, depth)
+        return found
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in (4, 5, 6):  # whole numbers
+            return self._integer()
+        if kind == 8:  # text
+            return self._bytes(self._varint())
+        if depth > MAX_DEPTH:
+            raise IndexError
+        if kind == 12:
+            return self.struct(depth + 1)
+        if kind in (9, 10):  # lists and sets
+            head = self._byte()
+            n = head >> 4 if head >> 4 < 15 else self._varint()
+            entries = 3 if head & 15 < 3 else head & 15  # a truth value takes a byte here
+            return [self._value(entries, depth + 1) for _ in range(n)]
+        if kind in (3, 7):  # a byte, a number of 64 bits
+            return self._bytes(1 if kind == 3 else 8)
+        if kind not in (1, 2):  # true and false are in the kind
+            raise IndexError
+        return kind == 1
+
+    def _integer(self) -> int:
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)
+
+    def _varint(self) -> int:
+        value = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+        raise IndexError
+
+    def _byte(self) -> int:
+        self.place += 1
+        return self.content[self.place - 1]
+
+    def _bytes(self, length: int) -> bytes:
+        self.place += length
+        if self.place > len(self.content):
+            raise IndexError
+        return self.content[self.place - length : self.place]

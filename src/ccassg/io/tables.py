@@ -3,19 +3,22 @@
 A `Table` is of a Parquet file, of a frame in memory, or of text (`ccassg.io.text`).
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ccassg.graph import Array, Features
 from ccassg.graph.scaling import Scaling
-from ccassg.io.files import LIMITS, Limits, PathLike, check_file, one_sentence, require_kind
+from ccassg.io.files import PathLike, limits, one_sentence, require_budget, vetted
 from ccassg.io.parquet import read_batches
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".el", ".ids", "")
@@ -24,24 +27,34 @@ JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *JSON_SUFFIXES)
 
 
+class Reading(NamedTuple):
+    """How a text table is read: whether it begins with column names (None: guessed), and its encoding."""
+
+    header: bool | None = None
+    encoding: str = "utf-8"
+
+
+READING = Reading()
+
+
 class Table(ABC):
     """Rows under named columns, which are known before any row is read; messages begin with its name."""
 
     is_text = False  # whether cells were written as text, so that digits may mean integers
     unsure_header = False  # whether the first line was taken as names for want of a better guess
 
-    def __init__(self, name: str, names: Sequence[str], limits: Limits = LIMITS) -> None:
+    def __init__(self, name: str, names: Sequence[str]) -> None:
         self.name, self.names = name, tuple(names)
         self.notes: list[str] = []  # what was guessed or left out
         if not names:
             raise ValueError(f"{name} has no columns")
-        if len(names) > limits.columns:
+        if len(names) > limits().columns:
             raise ValueError(
-                f"{name} has {len(names):,} columns, more than {limits.columns:,}; store such features as .npz or .npy"
+                f"{name} has {len(names):,} columns, more than {limits().columns:,}; store such features as .npz or .npy"
             )
         column, count = Counter(names).most_common(1)[0]
         if count > 1:
-            raise ValueError(f"{name}: column {column!r} appears more than once; rename one")
+            raise ValueError(f"{name}: column {column!r} appears {count} times; rename all but one")
 
     def __str__(self) -> str:
         return self.name
@@ -54,32 +67,46 @@ class Table(ABC):
     def place(self, row: int, column: str | None = None) -> str:
         """Return where row ``row`` (from 0) stands, or its cell in a column, for messages."""
 
-    def refuse_where(self, column: str, bad: Any, reason: str | Callable[[int], str]) -> None:
-        """Refuse a column in which some rows are bad, naming the place of the first one and the reason at that row."""
+    def columns(self, names: Sequence[str], as_text: Collection[str] = ()) -> dict[str, Column]:
+        """Read columns as `read` does, each with the place where it stands."""
+        found = self.read(names, as_text)
+        return {name: Column(self, name, found[name]) for name in names}
+
+
+class Column(NamedTuple):
+    """The values of a column, and where they stand, for messages."""
+
+    table: Table
+    name: str
+    values: pa.ChunkedArray
+
+    def __str__(self) -> str:
+        return f"{self.table}, column {self.name!r}"
+
+    def refuse_where(self, bad: Any, reason: str | Callable[[int], str]) -> None:
+        """Refuse the column if some rows are bad, naming the place of the first one and the reason at that row."""
         rows = np.flatnonzero(np.asarray(bad))
         if len(rows):
             row = int(rows[0])
             why = reason if isinstance(reason, str) else reason(row)
-            raise ValueError(f"{self}, column {column!r}, {self.place(row, column)}: {why}")
+            raise ValueError(f"{self}, {self.table.place(row, self.name)}: {why}")
 
 
 class ParquetTable(Table):
     """A Parquet file, streamed in batches within its budget."""
 
-    def __init__(self, path: PathLike, limits: Limits = LIMITS) -> None:
-        self.path, self.limits = check_file(path), limits
-        require_kind(self.path, "Parquet")
-        with one_sentence(self.path):
+    def __init__(self, path: PathLike) -> None:
+        with vetted(path, "Parquet") as self.path:
             with pq.ParquetFile(self.path) as file:
                 names, self.n_rows = file.schema_arrow.names, file.metadata.num_rows
-            super().__init__(str(self.path), names, limits)
+            super().__init__(str(self.path), names)
         if self.n_rows <= 0:
             raise ValueError(f"{self.path} has no rows of data; check how it was written")
 
     def read(self, columns: Sequence[str], as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, a batch at a time."""
         with one_sentence(self.path):
-            table = pa.Table.from_batches(read_batches(self.path, columns, self.limits))
+            table = pa.Table.from_batches(read_batches(self.path, columns))
             if table.num_rows != self.n_rows:
                 raise ValueError(f"{self.path} promises {self.n_rows:,} rows, but holds {table.num_rows:,}")
             table.validate()
@@ -117,12 +144,11 @@ class EdgeRows:
     """Edges under the user's ids, integers or strings, not yet numbered."""
 
     name: str  # the file, for messages
-    source: pa.ChunkedArray
-    target: pa.ChunkedArray
+    source: pa.Array
+    target: pa.Array
     weights: Array | None = None
-    from_text: bool = False  # whether ids were read as text, so that digits may mean integers
     directed: bool | None = None  # what the file itself says
-    node_ids: pa.ChunkedArray | None = None  # all nodes, if the file lists them; some may have no edge
+    node_ids: pa.Array | None = None  # all nodes, if the file lists them; some may have no edge
     nodes: Table | None = None  # what the file says about its nodes (GraphML), with the column ``id``
     table: Table | None = None  # where the edges stand, row by row, for messages
     notes: list[str] = field(default_factory=list)
@@ -134,15 +160,31 @@ class NodeRows:
 
     name: str  # the file, for messages
     n_rows: int
-    ids: pa.ChunkedArray | None  # None: rows stand in the order of the nodes 0 .. n - 1
-    from_text: bool = False
+    ids: pa.Array | None  # None: rows stand in the order of the nodes 0 .. n - 1
     features: Features | None = None
     feature_names: tuple[str, ...] | None = None  # None for matrices, whose columns have no names
     scaling: Scaling | None = None
     idf: tuple[float, ...] | None = None  # of words of text; see `Dataset`
-    labels: pa.ChunkedArray | None = None  # as written; see `encode_labels`
-    label_place: tuple[Table, str] | None = None  # where the labels stand, for messages
+    labels: Column | None = None  # as they are written; see `encode_labels`
     notes: list[str] = field(default_factory=list)
+
+
+class Whole(NamedTuple):
+    """What one file says of a graph, all under the same ids."""
+
+    edges: EdgeRows
+    features: Any | None
+    labels: pa.Table | None
+
+
+def edges_of(name: str, ids: pa.Array, ends: tuple[Array, Array], weights: Array | None) -> EdgeRows:
+    """Return edges between rows under the ids of these, as far as there is room to write them out."""
+    if not pa.types.is_integer(ids.type):
+        lengths = pc.binary_length(ids).to_numpy(zero_copy_only=False)
+        n_bytes = sum(int(lengths[end].sum()) for end in ends)
+        require_budget(name, n_bytes, "the ids of its edges are written out", "give its nodes shorter ids")
+    source, target = (ids.take(pa.array(end)) for end in ends)
+    return EdgeRows(name, source, target, weights, node_ids=ids)
 
 
 def is_path(source: Any) -> bool:

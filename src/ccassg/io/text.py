@@ -6,7 +6,6 @@ import io
 import itertools
 import mmap
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,19 +14,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ccassg.io.files import (
-    Reading,
-    check_file,
-    is_gzip,
-    one_sentence,
-    open_bytes,
-    open_regular,
-    read_head,
-    require_kind,
-    suffix_of,
-)
-from ccassg.io.tables import Table
-from ccassg.io.whitespace import BLOCK_BYTES, Room, read_line, squeeze, squeezed_pieces
+from ccassg.io.files import Meter, is_gzip, limits, open_bytes, open_regular, read_head, suffix_of, vetted
+from ccassg.io.tables import Reading, Table
+from ccassg.io.whitespace import BLOCK_BYTES, parsed_bytes, read_line, squeeze, squeezed_pieces
 
 LINE_BREAK = r"\r\n?|\n"
 
@@ -41,10 +30,8 @@ class TextTable(Table):
     is_text = True
 
     def __init__(self, path: Path, reading: Reading, known_names: Collection[str] = ()) -> None:
-        self.path, self.limits, header = check_file(path), reading.limits, reading.header
-        require_kind(self.path, "text")
-        self.encoding = _check_encoding(reading.encoding)
-        with one_sentence(self.path):
+        header, self.encoding = reading.header, _check_encoding(reading.encoding)
+        with vetted(path, "text") as self.path:
             self.n_skipped, first = self._first_row()
             self.delimiter = _guess_delimiter(first, suffix_of(self.path))
             self._closed = False  # whether all quotes were seen to close
@@ -56,10 +43,7 @@ class TextTable(Table):
             names = [(cell if self.has_header else "") or f"column {i}" for i, cell in enumerate(cells, 1)]
             if self.has_header and self.quoted:
                 self._require_closed(first.encode(), self.n_skipped + 1)
-            name, count = Counter(names).most_common(1)[0]
-            if count > 1:
-                raise ValueError(f"{path}: column {name!r} appears {count} times in the header; rename all but one")
-            super().__init__(str(self.path), names, self.limits)
+            super().__init__(str(self.path), names)
         self.unsure_header = header is None and self.has_header and not _looks_named(names, known_names)
         if self.unsure_header:
             first = self.delimiter.join(names[:4])
@@ -105,7 +89,7 @@ class TextTable(Table):
 
     def _first_row(self) -> tuple[int, str]:
         """Return how many comment and blank lines there are at the beginning, and the line after them."""
-        size = self.limits.first_row
+        size = limits().first_row
         with self._open() as file:
             head = file.read(size)
         try:
@@ -122,7 +106,7 @@ class TextTable(Table):
 
     def _open(self) -> IO[bytes]:
         """Open the content as UTF-8; another encoding is turned into it in memory."""
-        file = open_bytes(self.path, self.limits)
+        file = open_bytes(self.path)
         if self.encoding == "utf-8":
             return file
         with file:
@@ -142,10 +126,10 @@ class TextTable(Table):
             yield from self._squeezed(n_columns)
         elif is_gzip(self.path) or self.encoding != "utf-8":
             content: Any = bytearray()
-            room = Room(self.path, self.limits, n_columns)
+            meter = Meter(self.path, "parsed")
             with self._open() as file:
-                while chunk := file.read(self.limits.piece):
-                    room.require(chunk)
+                while chunk := file.read(limits().piece):
+                    meter.add(parsed_bytes(chunk, n_columns))
                     content += chunk
             self._require_rows_closed(content)
             yield pa.BufferReader(pa.py_buffer(content))
@@ -158,8 +142,8 @@ class TextTable(Table):
         """Yield whitespace text as the parser wants it, without its header."""
         with self._open() as file:
             for _ in range(self.n_skipped + self.has_header):
-                read_line(self.path, file, self.limits)
-            for squeezed in squeezed_pieces(self.path, file, n_columns, self.limits):
+                read_line(self.path, file)
+            for squeezed in squeezed_pieces(self.path, file, n_columns):
                 if self.quoted and _unclosed(squeezed, " ") is not None:
                     raise self._unclosed_line()
                 yield pa.BufferReader(squeezed)

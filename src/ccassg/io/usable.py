@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io.columns import distinct_values
-from ccassg.io.tables import FrameTable, Table, is_string, plain, shown
+from ccassg.io.parquet import is_list
+from ccassg.io.tables import Column, FrameTable, is_string, plain, shown
 
 Kind = Literal["number", "date", "list", "category", "text"]
 
@@ -35,25 +36,19 @@ class Judged(NamedTuple):
     why_not: str | None = None
 
 
-def is_list(kind: pa.DataType) -> bool:
-    """Return whether cells are lists."""
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-
-
-def judge(table: Table, name: str, column: pa.ChunkedArray) -> Judged:
+def judge(column: Column) -> Judged:
     """Return what a column is; ValueError for one that is neither numbers nor text, with the place where it is not."""
-    explicit = pa.types.is_dictionary(column.type) and isinstance(table, FrameTable)
-    column = plain(column)
-    if is_list(column.type):
+    values = plain(column.values)
+    if is_list(values.type):
         return Judged("list")
-    if pa.types.is_temporal(column.type):
-        is_date = pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
+    if pa.types.is_temporal(values.type):
+        is_date = pa.types.is_date(values.type) or pa.types.is_timestamp(values.type)
         return Judged("date", "dates" if is_date else "times")
-    if column.null_count == len(column):
+    if values.null_count == len(values):
         return Judged("number", "no value")
-    if is_string(column.type):
-        return _judge_text(table, name, column, explicit)
-    return Judged("number", _why_no_number(name, column))
+    if is_string(values.type):
+        return _judge_text(column)
+    return Judged("number", _why_no_number(column.name, values))
 
 
 def amounts(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -88,20 +83,20 @@ def _are_whole(column: pa.ChunkedArray) -> bool:
     return pa.types.is_floating(column.type) and bool(pc.all(pc.equal(pc.round(column), column)).as_py())
 
 
-def _judge_text(table: Table, name: str, column: pa.ChunkedArray, explicit: bool) -> Judged:
-    values, codes = distinct_values(column, ("",))
+def _judge_text(column: Column) -> Judged:
+    values, codes = distinct_values(plain(column.values), ("",))
     texts, n = pa.array(values, pa.large_string()), int((codes >= 0).sum())
     if not values:
         return Judged("category", "no value")
-    if len(values) == 1 and n == len(column) >= TELLING_ROWS:
+    if len(values) == 1 and n == len(codes) >= TELLING_ROWS:
         return Judged("category", f"always {shown(values[0])}")
     if _share(texts, DATE) == 1:
         return Judged("date", "dates")
-    if explicit:
+    if pa.types.is_dictionary(column.values.type) and isinstance(column.table, FrameTable):
         return Judged("category")
     if _share(texts, NUMBER) < 1 and amounts(pa.chunked_array([texts])) is not None:
         return Judged("number")
-    _refuse_mixture(table, name, values, codes)
+    _refuse_mixture(column, values, codes)
     few = len(values) <= TELLING_ROWS or len(values) <= len(codes) / 2
     if len(values) <= MAX_CATEGORIES and few and max(map(len, values)) <= MAX_CATEGORY_LENGTH:
         return Judged("category")
@@ -116,14 +111,13 @@ def _share(texts: pa.Array, pattern: str) -> float:
     return float(pc.mean(pc.match_substring_regex(texts, pattern)).as_py())
 
 
-def _refuse_mixture(table: Table, name: str, values: list[str], codes: Array) -> None:
+def _refuse_mixture(column: Column, values: list[str], codes: Array) -> None:
     """Refuse numbers with a few words among them: a damaged column, not categories."""
     is_number = pc.match_substring_regex(pa.array(values, pa.large_string()), NUMBER).to_numpy(zero_copy_only=False)
     filled = codes[codes >= 0]
     if is_number.all() or is_number[filled].mean() < 0.5:
         return
-    table.refuse_where(
-        name,
+    column.refuse_where(
         (codes >= 0) & ~is_number[codes],
         lambda row: (
             f"{shown(values[codes[row]])} among numbers; mend the value or leave the column out (`feature_columns` lists "

@@ -7,7 +7,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ccassg.io.files import Limits, PathLike
+from ccassg.io.files import Meter, PathLike, limits
 
 BLOCK_BYTES = 1 << 24
 CELL_BYTES = 8  # a cell of one byte, or none, becomes a number of 64 bits or the offset of a string
@@ -15,17 +15,9 @@ COMMENTS = re.compile(rb"(?m)^(?:[#%][^\n]*+\n?)++")
 BLANKS = bytes.maketrans(b"\t\r\f\v", b"    ")
 
 
-class Room:
-    """Counts what text becomes as a table, before it is parsed."""
-
-    def __init__(self, path: PathLike, limits: Limits, n_columns: int) -> None:
-        self._path, self._limits, self._row_bytes = path, limits, CELL_BYTES * n_columns
-        self._n_bytes = 0
-
-    def require(self, text: bytes) -> None:
-        """Refuse the file if its rows, with those in ``text``, would outgrow its budget."""
-        self._n_bytes += self._row_bytes * ((text.count(b"\n") or text.count(b"\r")) + 1)
-        self._limits.require_budget(self._path, self._n_bytes, "parsed", "decompress it first (gunzip)")
+def parsed_bytes(text: bytes, n_columns: int) -> int:
+    """Return what text takes as a table of so many columns."""
+    return CELL_BYTES * n_columns * ((text.count(b"\n") or text.count(b"\r")) + 1)
 
 
 def parse_blanks(content: bytes, types: dict[str, pa.DataType]) -> pa.Table:
@@ -38,20 +30,20 @@ def parse_blanks(content: bytes, types: dict[str, pa.DataType]) -> pa.Table:
     )
 
 
-def squeezed_pieces(path: PathLike, file: IO[bytes], n_columns: int, limits: Limits) -> Iterator[bytes]:
+def squeezed_pieces(path: PathLike, file: IO[bytes], n_columns: int) -> Iterator[bytes]:
     """Yield the rest of a whitespace text, squeezed, some megabytes at a time, within what its columns may take as numbers."""
-    room = Room(path, limits, n_columns)
-    while chunk := file.read(limits.piece):
-        if squeezed := squeeze(chunk + read_line(path, file, limits)):
-            room.require(squeezed)
+    meter = Meter(path, "parsed")
+    while chunk := file.read(limits().piece):
+        if squeezed := squeeze(chunk + read_line(path, file)):
+            meter.add(parsed_bytes(squeezed, n_columns))
             yield squeezed
 
 
-def read_line(path: PathLike, file: IO[bytes], limits: Limits) -> bytes:
+def read_line(path: PathLike, file: IO[bytes]) -> bytes:
     """Read one line, not longer than a line may be."""
-    line = file.readline(limits.line + 1)
-    if len(line) > limits.line:
-        raise ValueError(f"{path} has a line of more than {limits.line:,} bytes; is it text?")
+    line = file.readline(limits().line + 1)
+    if len(line) > limits().line:
+        raise ValueError(f"{path} has a line of more than {limits().line:,} bytes; is it text?")
     return line
 
 

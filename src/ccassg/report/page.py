@@ -17,8 +17,7 @@ from typing import Any
 
 from ccassg.graph import Dataset
 from ccassg.graph.checks import check_kind, shown
-from ccassg.io.atomic import require_replaceable, write_bytes_atomic
-from ccassg.io.seal import blank, is_sealed, sealed
+from ccassg.io.atomic import blank, is_sealed, require_replaceable, sealed, write_bytes_atomic
 from ccassg.report.data import ReportData, about_model
 
 SCRIPTS = ("base.js", "map.js", "charts.js", "panel.js", "page.js")

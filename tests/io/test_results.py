@@ -1,14 +1,19 @@
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from ccassg import CCASSG
-from ccassg.io import names
-from ccassg.io.names import read_columns, read_names
-from ccassg.io.open_graph import open_graph
+from ccassg.io import results
+from ccassg.io.embeddings import write_embeddings
+from ccassg.io.folders import RUN, write_index
+from ccassg.io.graphs import open_graph
+from ccassg.io.results import EMBEDDING, NODES, find_id, read_columns, read_labelled, read_names
 from ccassg.run import save_run
 
+Z = np.arange(6, dtype=np.float32).reshape(3, 2)
 IDS = np.array(["c", "a", "x"], dtype=object)
 
 
@@ -68,5 +73,54 @@ def test_texts_are_groups_up_to_a_number(tmp_path, monkeypatch):
     (tmp_path / "nodes.csv").write_text("id,number,text\n" + rows)
     run, ids = fitted(tmp_path), np.array(list("abcdefgh"), dtype=object)
     assert list(read_columns(run, ids, 10)[0]) == ["number", "text"]
-    monkeypatch.setattr(names, "MAX_TEXTS", 3)
+    monkeypatch.setattr(results, "MAX_TEXTS", 3)
     assert list(read_columns(run, ids, 10)[0]) == ["number"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_embeddings(tmp_path / EMBEDDING, Z, ["a", "b", "c"])
+    pq.write_table(pa.table({"id": ["a", "b", "c"], "label": ["x", None, "w"]}), tmp_path / NODES)
+    write_index(tmp_path, RUN, {})
+    return tmp_path
+
+
+def test_a_folder_has_its_own_labels(folder):
+    z, ids, y, names = read_labelled(folder)
+    assert (z == Z).all()
+    assert ids.tolist() == ["a", "b", "c"]
+    assert [None if c < 0 else names[c] for c in y] == ["x", None, "w"]
+    assert read_labelled(folder / EMBEDDING)[2:] == (None, None)
+    pq.write_table(pa.table({"id": ["a", "b", "c"]}), folder / NODES)
+    with pytest.raises(ValueError, match=r"nodes\.parquet is missing, or not as this run wrote it"):
+        read_labelled(folder)
+    write_index(folder, RUN, {})
+    assert read_labelled(folder)[2:] == (None, None)
+
+
+def test_a_file_of_labels_goes_first(folder, write):
+    *_, y, names = read_labelled(
+        folder, write("y.csv", "key,kind\nc,q\nz,r\na,p\n"), id_column="key", label_column="kind"
+    )
+    assert [None if c < 0 else names[c] for c in y] == ["p", None, "q"]
+    with pytest.raises(ValueError, match=r"y\.csv labels no node of .*: it names 'x', .* 'a'"):
+        read_labelled(folder, write("y.csv", "id,label\nx,1\ny,2\n"), id_column="id", label_column="label")
+    with pytest.raises(ValueError, match=r"2 labels without ids, but .* has 3 nodes"):
+        read_labelled(folder, write("y.txt", "1\n2\n"))
+    with pytest.raises(ValueError, match="there is no such file or folder"):
+        read_labelled(folder / "nothing")
+
+
+def test_a_pipe_in_a_folder_is_refused_at_once(folder, bounded):
+    for name in (NODES, EMBEDDING):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+        bounded()
+        with pytest.raises(ValueError, match=f"{name} is (not a regular file|missing, or not as this run wrote it)"):
+            read_labelled(folder)
+
+
+def test_a_node_is_found_by_its_id_as_text():
+    assert find_id(np.array([30, 20, 10]), "20") == 1
+    with pytest.raises(ValueError, match="there is no node '5'; ids look like 30, 20, 10"):
+        find_id(np.array([30, 20, 10]), "5")

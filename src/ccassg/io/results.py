@@ -1,4 +1,4 @@
-"""What the node table of a run says of nodes, beside their ids: names, and columns to colour a map by."""
+"""What a run or an embedding file says of its nodes: embeddings with labels, names, and columns to colour a map by."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,16 +10,57 @@ import pyarrow.compute as pc
 
 from ccassg.graph import Array
 from ccassg.io import columns
+from ccassg.io.embeddings import read_embeddings
 from ccassg.io.features import choose_ids, open_nodes
-from ccassg.io.files import Reading, read_json, suffix_of
-from ccassg.io.ids import flat, id_array, positions, unique_ids
-from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, Table, is_string, listed, plain
+from ccassg.io.files import read_json, suffix_of
+from ccassg.io.folders import RUN, require_whole
+from ccassg.io.ids import id_array, positions
+from ccassg.io.labels import match_labels, read_labels
+from ccassg.io.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, ParquetTable, Reading, is_string, listed, plain
 
+# What a run's folder calls its files.
+EMBEDDING, NODES = "embedding.parquet", "nodes.parquet"
 NAME = ("name", "title", "names", "words", "word", "term", "username", "user_name", "screen_name", "full_name")
 # More different texts are no groups that a map could show.
 MAX_TEXTS = 1_000
 # What reading a table may end with: anyone may have written what says how it is read.
 REFUSED = (ValueError, OSError, TypeError, LookupError)
+
+
+def read_labelled(
+    path: Path, labels: Path | None = None, *, id_column: str | None = None, label_column: str | None = None
+) -> tuple[Array, Array, Array | None, tuple[str, ...] | None]:
+    """Read embeddings, ids, classes and class names of an embedding file or a run's folder.
+
+    Labels come from the file ``labels``, else from the run itself, else there are none.
+    """
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file or folder; ccassg fit and ccassg embed write embeddings")
+    file = path / EMBEDDING if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        raise ValueError(
+            f"{path} holds no {EMBEDDING}; if a model was saved there, make one with: ccassg embed {path} GRAPH -o {file}"
+        )
+    if (path / RUN).exists():
+        require_whole(path)
+    z, ids = read_embeddings(file)
+    if labels is None:
+        labels = path / NODES
+        if not path.is_dir() or not labels.exists() or "label" not in ParquetTable(labels).names:
+            return z, ids, None, None
+        id_column, label_column = "id", "label"
+    node_ids = id_array(ids)
+    rows = read_labels(labels, node_ids=node_ids, id_column=id_column, label_column=label_column)
+    return z, ids, *match_labels(rows, node_ids, [], str(path))
+
+
+def find_id(ids: Array, name: str) -> int:
+    """Return the position of a node by its id, written as text."""
+    found = int(positions(pa.array([name]), id_array(ids))[0])
+    if found < 0:
+        example = ", ".join(str(i)[:60] for i in ids[:3].tolist())
+        raise ValueError(f"there is no node {name!r}; ids look like {example}")
+    return found
 
 
 def read_names(
@@ -32,8 +73,15 @@ def read_names(
     source, read = _table_of(embeddings) if table is None else (table, {})
     if source is None and column is not None:
         raise ValueError(f"{embeddings} does not say which table has a column {column!r}; name the table")
+    if source is None:
+        return None
     try:
-        return None if source is None else _names(*_open(source, read, ids), ids, column)
+        nodes = _Nodes(source, read, ids)
+        own = () if nodes.id_column is None else (nodes.id_column.lower(),)
+        if column is not None:
+            column = columns.find_column(nodes.table, column, "names", "name_column")
+        name = column or columns.guess_column(nodes.table, NAME, but=own)
+        return None if name is None else nodes.read([name], [name])[name].cast(pa.large_string()).to_pylist()
     except REFUSED:
         if table is not None or column is not None:
             raise
@@ -50,10 +98,11 @@ def read_columns(embeddings: Path, ids: Array, most: int) -> tuple[dict[str, Any
     try:
         if source is None:
             return {}, []
-        table, own = _open(source, read, ids)
+        nodes = _Nodes(source, read, ids)
+        table, own = nodes.table, nodes.id_column
         label = None if read.get("labels") else columns.label_column(table, read.get("label_column"), own)
         others = [name for name in table.names if name not in (own, label)]
-        data = _rows(table, own, ids, others[:most])
+        data: Any = nodes.read(others[:most]) if others else None
     except REFUSED as error:  # nobody asked for it
         return {}, [f"no column of {source} colours the map: {error}"]
     found = {name: values for name in others[:most] if (values := _values(data[name])) is not None}
@@ -73,30 +122,18 @@ def _values(column: pa.ChunkedArray) -> Any:
     return texts.to_pylist() if pc.count_distinct(texts).as_py() <= min(MAX_TEXTS, max(2, n // 2)) else None
 
 
-def _names(table: Table, own: str | None, ids: Array, column: str | None) -> list[str | None] | None:
-    if column is not None:
-        name: str | None = columns.find_column(table, column, "names", "name_column")
-    else:
-        name = columns.guess_column(table, NAME, but=(None if own is None else own.lower(),))
-    if name is None:
-        return None
-    named: list[str | None] = _rows(table, own, ids, [name], as_text=[name])[name].cast(pa.large_string()).to_pylist()
-    return named
+class _Nodes:
+    """A node table that a run was made of, and which of its rows belongs to each of some ids."""
 
+    def __init__(self, source: Path, read: dict[str, Any], ids: Array) -> None:
+        wanted = id_array(ids)
+        self.table = open_nodes(source, Reading(encoding=read.get("encoding", "utf-8")), wanted)
+        self.id_column, known, n_rows = choose_ids(self.table, read.get("id_column"), wanted)
+        self._place = positions(wanted, pa.array(np.arange(n_rows)) if known is None else known)
 
-def _open(source: Path, read: dict[str, Any], ids: Array) -> tuple[Table, str | None]:
-    """Open a node table as a run read it, and choose its column of ids, None where its rows are in order."""
-    table = open_nodes(source, Reading(encoding=read.get("encoding", "utf-8")), id_array(ids))
-    return table, choose_ids(table, read.get("id_column"), id_array(ids))[0]
-
-
-def _rows(table: Table, own: str | None, ids: Array, names: list[str], as_text: Sequence[str] = ()) -> pa.Table:
-    """Read columns, a row for each of some ids, empty where the table has none."""
-    keys = [] if own is None else [own]
-    data = table.read(list(dict.fromkeys([*keys, *names])), as_text=[*keys, *as_text])
-    known = pa.array(np.arange(data.num_rows)) if own is None else flat(unique_ids(table, own, data[own]))
-    place = positions(id_array(ids).cast(pa.large_string()), known.cast(pa.large_string()))
-    return data.take(pa.array(place, mask=place < 0))
+    def read(self, names: list[str], as_text: Sequence[str] = ()) -> pa.Table:
+        """Read columns, a row for each of the ids, empty where the table has none."""
+        return self.table.read(names, as_text).take(pa.array(self._place, mask=self._place < 0))
 
 
 def _table_of(embeddings: Path) -> tuple[Path | None, dict[str, Any]]:

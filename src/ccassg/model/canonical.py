@@ -11,6 +11,7 @@ at ``rate`` adds to the variance. That is canonical correlation analysis; `ccass
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -117,8 +118,8 @@ class Canonical(nn.Module):
         return torch.cat([averaged, unit_rows(neighbours, float(softening[1])) * self.weight], 1)
 
 
-def roots(features: Tensor | CSR) -> Tensor | CSR:
-    """Return the square roots of features; with their sign, should a new node have a negative one."""
+def roots(features: Any) -> Any:
+    """Return the square roots of features, a Tensor or a CSR; with their sign, should a new node have a negative one."""
     if isinstance(features, CSR):
         return features.with_values(roots(features.values))
     return features.abs().sqrt_().copysign_(features)

@@ -102,9 +102,7 @@ def likely_neighbours(
     n = len(unit)
     rng = np.random.default_rng(0)
     seen = unit if n <= n_fitted else unit[np.sort(rng.choice(n, n_fitted, replace=False))]
-    cells = MiniBatchKMeans(
-        max(1, min(int(n**0.5), len(seen))), batch_size=4_096, max_iter=10, n_init=1, random_state=0
-    )
+    cells = MiniBatchKMeans(min(int(n**0.5), len(seen)), batch_size=4_096, max_iter=10, n_init=1, random_state=0)
     # Of equal rows k-means leaves cells without members; their centres must not be taken for near ones.
     used = np.unique(cells.fit(seen).labels_)
     probes, _ = nearest(unit, cells.cluster_centers_[used], n_probes or min(16, max(4, 10_000 // unit.shape[1])))

@@ -83,7 +83,7 @@ def check_ids(ids: Any, n: int) -> Array:
         raise ValueError(f"node_ids has {len(array)} entries, but the graph has {n} nodes; give one each")
     counts = Counter(array.tolist())
     if len(counts) != n:
-        first = counts.most_common(1)[0][0]
+        first = max(array.tolist(), key=counts.__getitem__)
         raise ValueError(f"node_ids must all be different, {first!r} occurs more than once")
     return array
 

@@ -50,7 +50,7 @@ def edge_keys(receivers: Tensor, senders: Tensor, n: int, both_directions: bool)
 def sample_nodes(n_nodes: int, size: int, *, seed: int, step: int, device: torch.device | str = "cpu") -> Tensor:
     """Draw ``size`` different nodes, uniformly, in increasing order."""
     numbers = draw(numbered_keys(n_nodes, device), seed=seed, step=step, view=0, purpose=NODES)
-    return torch.topk(numbers, size, sorted=False).indices.sort().values
+    return torch.topk(numbers, size).indices.sort().values
 
 
 def shuffled(positions: Tensor, n: int, *, seed: int, epoch: int) -> Tensor:
@@ -58,7 +58,7 @@ def shuffled(positions: Tensor, n: int, *, seed: int, epoch: int) -> Tensor:
 
     A Feistel network is a permutation of a power of 4; what falls outside 0 .. n - 1 goes round again.
     """
-    half = max(1, ((n - 1).bit_length() + 1) // 2)
+    half = ((n - 1).bit_length() + 1) // 2
     mask = (1 << half) - 1
     result = positions.clone()
     todo = torch.arange(len(positions))

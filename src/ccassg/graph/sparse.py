@@ -164,10 +164,9 @@ def select_rows(a: CSR, rows: Tensor) -> CSR:
 
 def compact_columns(a: CSR) -> tuple[CSR, Tensor]:
     """Leave out columns without entries; also return the old numbers of those that stay, in order."""
-    used = torch.zeros(a.shape[1], dtype=torch.bool, device=a.indices.device)
-    used[a.indices] = True
-    columns = used.nonzero().squeeze(1)
-    place = torch.empty(a.shape[1], dtype=a.indices.dtype, device=a.indices.device)
+    place = a.indices.new_zeros(a.shape[1])
+    place[a.indices] = True
+    columns = place.nonzero().squeeze(1)
     place[columns] = torch.arange(len(columns), dtype=a.indices.dtype, device=a.indices.device)
     return CSR(a.indptr, place[a.indices], a.values, (a.shape[0], len(columns))), columns
 

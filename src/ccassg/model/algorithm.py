@@ -77,7 +77,7 @@ def cca_ssg(z1: Tensor, z2: Tensor, decorrelation: float) -> Tensor:
     z2_norm = (z2 - z2.mean(0)) / z2.std(0, correction=0) / math.sqrt(n)
     c1 = torch.mm(z1_norm.T, z1_norm)  # `c1 = torch.mm(z1_norm.T(), z1_norm)`
     c2 = torch.mm(z2_norm.T, z2_norm)  # `c2 = torch.mm(z2_norm.T(), z2_norm)`
-    iden = torch.eye(d, dtype=z1.dtype, device=z1.device)  # `iden = torch.eye(D)`
+    iden = torch.eye(d, device=z1.device)  # `iden = torch.eye(D)`
     # `loss_inv = (z1_norm - z2_norm).pow(2).sum()`
     # paper: that is 2 D - 2 trace(C). The appendix and the released code take -trace(C), to which every published lambda belongs.
     loss_inv = -torch.diagonal(torch.mm(z1_norm.T, z2_norm)).sum()

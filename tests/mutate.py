@@ -38,9 +38,9 @@ TEMPORARY = "temporary-files-of-tests"
 # are tested with smaller ones; and texts about an object.
 PIECES = r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS)\w*"
 LIMITS = r"\w*(CELLS|PRODUCTS|WEDGES|SECONDS|TIMEOUT|SPILL)\w*"
-NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|__(repr|str)__")
-# How many go into a piece.
-SHARE = re.compile(rf"{PIECES} // .*", re.IGNORECASE)
+NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|[a-z]+_bytes|__(repr|str)__")
+# How many go into a piece, and how many at least or at most.
+SHARE = re.compile(rf"((max|min)\(.*)?{PIECES} // .*", re.IGNORECASE)
 # Of two, either holds the numbers of all graphs that a test can have.
 WIDTH = re.compile(r"(np|torch)\.int(32|64)")
 # Arguments for a check of the code itself, for the kind of machine, for memory that is used again or measured before, for the end
@@ -101,7 +101,7 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
         return
     if isinstance(node, ast.keyword) and node.arg in KEPT:
         return
-    if isinstance(node, ast.BinOp) and SHARE.fullmatch(ast.unparse(node)):
+    if isinstance(node, (ast.BinOp, ast.Call)) and SHARE.fullmatch(ast.unparse(node)):
         return
     if isinstance(node, ast.IfExp) and all(WIDTH.fullmatch(ast.unparse(part)) for part in (node.body, node.orelse)):
         return

@@ -102,10 +102,10 @@ def test_clustering_is_counted_up_to_its_limit_and_sampled_beyond():
 
 
 def test_sampled_clustering_where_every_draw_says_the_same():
-    friends = nx.disjoint_union_all([nx.complete_graph(4), nx.star_graph(3), nx.complete_graph(3)])
+    friends = nx.disjoint_union_all([nx.complete_graph(4), nx.star_graph(3), nx.complete_graph(3), nx.star_graph(2)])
     a = ccassg.as_graph(friends).adjacency()
     share = structural._clustering(a, np.random.default_rng(0), max_wedges=1, n_samples=20)
-    assert share.tolist() == [1] * 4 + [0] * 4 + [1] * 3
+    assert share.tolist() == [1] * 4 + [0] * 4 + [1] * 3 + [0] * 3
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,7 @@ def test_few_components_are_all_that_a_graph_has_and_thirty_two_the_default():
         assert (np.abs(x[:, 5:]).max(0) > 0).sum() <= n - 1
     path = ccassg.as_graph(nx.path_graph(3))
     x = structural_features(path, 2)
+    np.testing.assert_array_equal(structural_features(path, 1), x[:, :6])
     # Eigenvalues 1 and 0 of the path: (1, sqrt 2, 1) / 2 and (1, 0, -1) / sqrt 2.
     np.testing.assert_allclose(x[:, 5], standardised([1, 2**0.5, 1]), atol=1e-6)
     np.testing.assert_allclose(np.abs(x[:, 6]), np.abs(standardised([1, 0, -1])), atol=1e-6)
@@ -214,3 +215,14 @@ def test_columns_that_vary_by_rounding_alone_are_zero():
 def test_more_components_than_memory_holds_are_refused():
     with pytest.raises(ValueError, match=r"n_components=1000000000000 on 3 nodes needs at least .* of memory"):
         structural_features(ccassg.as_graph(nx.path_graph(3)), 10**12)
+
+
+@pytest.mark.parametrize(("lanczos_nodes", "k"), [(60, 5), (60, 59), (59, 5)])
+def test_up_to_which_size_eigenvectors_are_of_which_method(lanczos_nodes, k):
+    a = ccassg.as_graph(nx.connected_watts_strogatz_graph(60, 6, 0.2, seed=0)).adjacency().astype(float)
+    given = a, a.sum(axis=1), k
+    found = structural._eigenvectors(*given, np.random.default_rng(0), 59, lanczos_nodes)
+    dense = structural._eigenvectors(*given, np.random.default_rng(0), 60)
+    close = np.allclose(found, dense, atol=1e-4)
+    assert close == (lanczos_nodes == 60)  # twenty steps of subspace iteration are rougher
+    assert np.array_equal(found, dense) == (k == 59)  # which Lanczos cannot have: nearly all

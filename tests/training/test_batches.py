@@ -215,7 +215,9 @@ def test_running_moments_are_weighted_means():
     weights = 0.75 ** torch.arange(4, -1, -1.0)
     torch.testing.assert_close(result, (weights[:, None, None] * batches).sum(0) / weights.sum())
     other = RunningMoments(memory=4)
+    moments.weight += 1e-9  # it is kept to the last digit
     other.restore(moments.state(), torch.device("cpu"))
+    assert other.weight == moments.weight
     assert torch.equal(other(batches[0].clone()), moments(batches[0].clone()))
     assert torch.equal(RunningMoments(memory=1)(batches[1].clone()), batches[1])
 

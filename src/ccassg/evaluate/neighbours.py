@@ -171,7 +171,7 @@ def _merge(index: Array, best: Array, rows: Array, scores: Array, k: int) -> tup
     index = np.concatenate([index, np.broadcast_to(rows, (len(scores), len(rows)))], axis=1)
     n = scores.shape[1]
     k = min(k, n)
-    lowest = np.partition(scores, n - k, axis=1)[:, n - k, None]
+    lowest = np.partition(scores, n - k)[:, n - k, None]
     # Not "at least the lowest": where huge values gave NaN it would leave fewer than k.
     query, place = np.nonzero(~(scores < lowest))
     order = np.lexsort((-scores[query, place], query))  # stable: equal scores keep their order

@@ -168,7 +168,7 @@ def scorable(z: Array, y: Array, features: Any = None) -> Scorable:
 
 
 def _regression(z: Array, target: Array, features: Any, splits: Sequence[Split] | None, n_seeds: int) -> dict[str, Any]:
-    known = np.where(np.isfinite(target), 0, -1)
+    known = np.isfinite(target) - 1  # -1 for none
     notes = [
         f"the labels are {len(np.unique(target[known == 0])):,} different numbers: a target of regression, no classes"
     ]

@@ -107,16 +107,16 @@ def _clustering(
     pairs = degree * (degree - 1)
     if pairs.sum() > max_wedges:
         return _sampled_clustering(a, rng, n_samples)
-    closed = np.zeros(a.shape[0])
-    for start in range(0, a.shape[0], 4096):
+    closed = np.zeros_like(degree)
+    for start in range(0, len(degree), 4096):
         rows = a[start : start + 4096]
         closed[start : start + 4096] = np.asarray((rows @ a).multiply(rows).sum(axis=1)).ravel()
     return np.divide(closed, pairs, out=np.zeros_like(closed), where=pairs > 0)
 
 
 def _sampled_clustering(a: sp.csr_array, rng: np.random.Generator, n_samples: int) -> Array:
-    n = a.shape[0]
     degree = np.diff(a.indptr)
+    n = len(degree)
     share = np.zeros(n)
     nodes = np.flatnonzero(degree >= 2)
     keys = np.repeat(np.arange(n), degree) * n + a.indices
@@ -162,7 +162,7 @@ def _eigenvectors(
             values, vectors = scipy.sparse.linalg.eigsh(
                 m, k=k, which="LA", v0=rng.standard_normal(n), ncv=min(n - 1, 3 * k + 20), tol=1e-5, maxiter=200
             )
-            vectors = vectors[:, np.argsort(-values, kind="stable")]
+            vectors = vectors[:, np.argsort(-values)]
         except scipy.sparse.linalg.ArpackNoConvergence:
             vectors = _subspace(m, k, rng)
     else:
@@ -176,8 +176,7 @@ def _subspace(m: sp.csr_array, k: int, rng: np.random.Generator, n_steps: int = 
     q = np.linalg.qr(rng.standard_normal((m.shape[0], k + 8)))[0]
     for _ in range(n_steps):
         q = np.linalg.qr((m @ q + q) / 2)[0]
-    values, rotation = np.linalg.eigh(q.T @ (m @ q))
-    return (q @ rotation[:, np.argsort(-values, kind="stable")])[:, :k]
+    return (q @ np.linalg.eigh(q.T @ (m @ q))[1])[:, ::-1][:, :k]
 
 
 def _standardised(columns: Array) -> Array:

@@ -24,8 +24,8 @@ class Algorithm1:
         features: Any = graph.features
         self.features = torch.as_tensor(features.toarray() if hasattr(features, "toarray") else features).to(device)
         edges = graph.adjacency().tocoo()
-        self.senders = torch.as_tensor(edges.row, dtype=torch.int64).to(device)
-        self.receivers = torch.as_tensor(edges.col, dtype=torch.int64).to(device)
+        self.senders = torch.as_tensor(edges.row).to(device)
+        self.receivers = torch.as_tensor(edges.col).to(device)
         # `f: encoder network`: a GCN, or an MLP with batch normalisation.
         dims = [graph.n_features, *[settings["hidden_dim"]] * (settings["n_layers"] - 1), settings["embedding_dim"]]
         self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in itertools.pairwise(dims)])

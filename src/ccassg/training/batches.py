@@ -181,8 +181,7 @@ class BatchViews:
         scale = torch.ones(len(nodes))
         if self.settings.max_neighbors:
             kept = numbers >= self._bars(_counts(rows, kept), v)[owner]
-            sampled = self._sums(rows, owner, kept)
-            scale = torch.where(sampled > 0, strength / sampled, scale)
+            scale = strength / self._sums(rows, owner, kept)  # NaN of a node without any is multiplied with none
         thin = sparse.select_entries(CSR(rows.indptr, senders, rows.values * scale[owner], rows.shape), kept)
         a = sparse.add_self_loops(thin)
         a.indices[a.indptr[1:].long() - 1] = nodes

@@ -38,7 +38,7 @@ TEMPORARY = "temporary-files-of-tests"
 # are tested with smaller ones; and texts about an object.
 PIECES = r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS)\w*"
 LIMITS = r"\w*(CELLS|PRODUCTS|WEDGES|SECONDS|TIMEOUT|SPILL)\w*"
-NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|[a-z]+_bytes|__(repr|str)__")
+NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|__(repr|str)__")
 # How many go into a piece, and how many at least or at most.
 SHARE = re.compile(rf"((max|min)\(.*)?{PIECES} // .*", re.IGNORECASE)
 # Of two, either holds the numbers of all graphs that a test can have.
@@ -98,6 +98,8 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
         return
     name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else getattr(node, "name", None)
     if isinstance(node, (ast.Raise, ast.JoinedStr)) or NOT_CODE.fullmatch(name or "code"):
+        return
+    if isinstance(node, ast.Assign) and re.fullmatch("[a-z]+_bytes", name):
         return
     if isinstance(node, ast.keyword) and node.arg in KEPT:
         return

@@ -45,6 +45,7 @@ def test_every_part_has_nodes_and_every_node_a_part():
             parts = partition.partition(graph, n_parts)
             assert np.bincount(parts, minlength=n_parts).min() >= 1
             assert len(np.bincount(parts)) == n_parts
+            assert parts.dtype == np.int32
 
 
 @pytest.mark.parametrize("n_parts", [0, 301, 2.5, True])

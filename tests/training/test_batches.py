@@ -15,6 +15,7 @@ from ccassg.io.storewriter import write_store
 from ccassg.model.encoder import gcn, mlp
 from ccassg.model.loss import Objective
 from ccassg.training.batches import BatchViews, RunningMoments, batch_of, drawn_ahead, memory_for
+from ccassg.training import loop
 from ccassg.training.loop import train
 from ccassg.training.settings import Settings
 from ccassg.training.step import ExactStep
@@ -166,11 +167,16 @@ def test_views_are_drawn_one_step_ahead_in_a_second_thread():
 
 
 def test_training_with_a_second_thread_gives_the_same_bits(monkeypatch):
-    trained = []
+    trained, ahead = [], []
+    monkeypatch.setattr(loop, "drawn_ahead", lambda *given: ahead.append(given) or drawn_ahead(*given))
     for threads in (1, 2):
+        assert not ahead  # a user of one thread is given no second
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         encoder = gcn((F, 16, 8))
         trained.append((train(encoder, GRAPHS["dense"], settings())["loss"], list(encoder.parameters())))
+    assert len(ahead) == 1
+    train(gcn((F, 8)), GRAPHS["dense"], settings(batch_nodes=0))
+    assert len(ahead) == 1
     assert trained[0][0] == trained[1][0]
     assert all(torch.equal(p, q) for p, q in zip(trained[0][1], trained[1][1], strict=True))
 

@@ -155,3 +155,27 @@ def test_weighted_degrees_in_blocks(monkeypatch):
         np.testing.assert_allclose(embedding._degrees(received, weighted=True), expected, rtol=1e-6)
     counts = 1 + np.diff(a.tocsc().indptr)
     assert embedding._degrees(received, weighted=False).tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "width", "expected"),
+    [
+        (mlp, 8, "features z | features z | features"),
+        # Multiplied before it is aggregated, or after, whichever is narrower.
+        (gcn, F - 1, "features room | features room | features z | z | room"),
+        (gcn, F, "z | z | features"),
+        (gcn, F + 1, "z | z | features"),
+    ],
+)
+def test_what_is_read_in_order_is_released_after_every_block_and_the_rest_at_the_end(
+    make, width, expected, tmp_path, monkeypatch
+):
+    graph, released = GRAPHS["dense"], []
+    names = {id(graph.features): "features", id(graph.indices): "|", id(None): ""}
+
+    def note(array):
+        released.append(names.get(id(array), "z" if hasattr(array, "filename") else "room"))
+
+    monkeypatch.setattr(embedding, "release", note)
+    embed_blocks(make((F, width)), graph, tmp_path / "z.npy", block=45)
+    assert " ".join(released).split() == f"{expected} z | z |".split()  # at last, whether all is finite

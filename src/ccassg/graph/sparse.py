@@ -128,7 +128,7 @@ def transpose_order(a: CSR) -> tuple[Tensor, Tensor, Tensor]:
 
 def transpose(a: CSR) -> CSR:
     """Return the transpose as CSR, columns in order within each row."""
-    if a.values.device.type == "cpu" and not a.values.requires_grad:
+    if a.values.device.type == "cpu":
         # SciPy's counting sort is several times faster than a general one.
         by_column = a.to_scipy().tocsc()
         indptr, indices, values = map(torch.from_numpy, (by_column.indptr, by_column.indices, by_column.data))

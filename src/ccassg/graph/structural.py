@@ -80,8 +80,7 @@ def core_numbers(adjacency: sp.csr_array) -> Array:
     n = len(left)
     core = np.zeros(n, np.int64)
     alive = np.ones(n, bool)
-    k = 0
-    front = np.flatnonzero(left <= 0)
+    front = left[:0]
     n_left = n
     while n_left:
         if not len(front):
@@ -147,14 +146,13 @@ def _eigenvectors(
     dense_nodes: int = DENSE_NODES,
     lanczos_nodes: int = LANCZOS_NODES,
 ) -> Array:
-    """Return the leading eigenvectors of the normalised adjacency, shape (n, k), largest eigenvalue first."""
+    """Return the leading eigenvectors of the normalised adjacency, shape (n, k), largest eigenvalue first; every node has an edge."""
     import scipy.linalg
     import scipy.sparse.linalg
 
     n = len(degree)
-    scale = np.divide(1, np.sqrt(degree), out=np.zeros(n), where=degree > 0)
-    diagonal = sp.dia_array((scale[None], [0]), shape=(n, n))
-    m = sp.csr_array(diagonal @ a @ diagonal)
+    scale = sp.diags_array(1 / np.sqrt(degree))
+    m = sp.csr_array(scale @ a @ scale)
     if n <= dense_nodes or k >= n // 2:
         vectors = scipy.linalg.eigh(m.toarray())[1][:, ::-1][:, :k]
     elif n <= lanczos_nodes:
@@ -167,8 +165,7 @@ def _eigenvectors(
             vectors = _subspace(m, k, rng)
     else:
         vectors = _subspace(m, k, rng)
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
-    return vectors * np.where(largest < 0, -1, 1)
+    return vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(k)])
 
 
 def _subspace(m: sp.csr_array, k: int, rng: np.random.Generator, n_steps: int = 20) -> Array:

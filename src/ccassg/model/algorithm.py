@@ -92,6 +92,6 @@ def normalized_adjacency(receivers: Tensor, senders: Tensor, n: int) -> Tensor:
     # Self-loops go in after dropping, so that no node loses itself.
     loops = torch.arange(n, device=senders.device)
     rows, cols = torch.cat([receivers, loops]), torch.cat([senders, loops])
-    received, sent = torch.bincount(rows, minlength=n), torch.bincount(cols, minlength=n)
+    received, sent = torch.bincount(rows), torch.bincount(cols)
     values = received.float().rsqrt()[rows] * sent.float().rsqrt()[cols]
     return torch.sparse_coo_tensor(torch.stack([rows, cols]), values, (n, n)).to_sparse_csr()

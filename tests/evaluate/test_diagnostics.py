@@ -127,6 +127,7 @@ class TestUniformity:
         assert a == b
         assert a != uniformity(z, n_sample=1000, seed=4)
         assert uniformity(z) == uniformity(z, n_sample=2048, seed=0)
+        assert uniformity(z, n_sample=len(z)) == uniformity(z, n_sample=len(z) + 1)
         assert a == pytest.approx(uniformity(z, n_sample=3000), abs=0.1)
 
     def test_errors(self):

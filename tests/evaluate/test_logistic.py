@@ -362,8 +362,10 @@ def test_five_steps_without_progress_end_a_search():
     class Flat(logistic._Objective):
         """Finds what is written down, the last of it for ever."""
 
+        found: list
+
         def __call__(self, theta):
-            value, gradient = found[min(self.n_gradients, len(found) - 1)]
+            value, gradient = self.found[min(self.n_gradients, len(self.found) - 1)]
             self.n_gradients += 1
             return theta.new_tensor([value]), torch.full_like(theta, gradient)
 
@@ -376,6 +378,7 @@ def test_five_steps_without_progress_end_a_search():
         ([(8.0, 1.0), (8.0, 0.5), (8.0, 0.75)], 1 + 1 + 5),
     ):
         objective = Flat(x, y, 2)
+        objective.found = found
         objective.regularise(1.0, objective.zeros())
         assert objective.minimize(objective.zeros(), 0.0, 99)[1].all()
         assert objective.n_gradients == n_gradients

@@ -166,3 +166,8 @@ def test_the_limits_of_graphs_and_of_losses():
 def test_counts_are_of_all_runs_or_of_one_where_nothing_is_said(runs, n_sentences):
     probe = {"accuracy": 0.58, "confusion": [[60, 40], [40, 60]]}  # of 200 nodes enough to know, of 100 not
     assert len(verdict(FINE, probe=probe | runs)) == n_sentences
+
+
+def test_a_class_of_one_node_is_a_class():
+    (sentence,) = verdict(FINE, probe={"accuracy": 10 / 11, "n_runs": 1, "confusion": [[10, 0], [1, 0]]})
+    assert "no better than a constant" in sentence

@@ -209,7 +209,9 @@ def test_columns_that_vary_by_rounding_alone_are_zero():
 
 
 def test_more_components_than_memory_holds_are_refused():
-    with pytest.raises(ValueError, match=r"n_components=1000000000000 on 3 nodes needs at least 22,351.7 GiB of memory"):
+    with pytest.raises(
+        ValueError, match=r"n_components=1000000000000 on 3 nodes needs at least 22,351.7 GiB of memory"
+    ):
         structural_features(ccassg.as_graph(nx.path_graph(3)), 10**12)
 
 

@@ -14,8 +14,8 @@ from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model.encoder import gcn, mlp
 from ccassg.model.loss import Objective
-from ccassg.training.batches import BatchViews, RunningMoments, batch_of, drawn_ahead, memory_for
 from ccassg.training import loop
+from ccassg.training.batches import BatchViews, RunningMoments, batch_of, drawn_ahead, memory_for
 from ccassg.training.loop import train
 from ccassg.training.settings import Settings
 from ccassg.training.step import ExactStep

@@ -205,8 +205,7 @@ def _noise(space: Tensor, variances: Tensor, rate: float) -> Tensor:
 
 def _solve(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Solve a w = lambda b w for symmetric a and b; the largest lambda first, w' b w = 1."""
-    b = b + 1e-7 * b.diagonal().mean().clamp(min=1e-30) * torch.eye(len(b), dtype=b.dtype, device=b.device)
-    lower = torch.linalg.cholesky(b)
+    lower = torch.linalg.cholesky(b + torch.diag_embed(1e-7 * b.diagonal().mean().clamp(min=1e-30).expand(len(b))))
     half = torch.linalg.solve_triangular(lower, a, upper=False)
     values, vectors = torch.linalg.eigh(torch.linalg.solve_triangular(lower, half.T, upper=False))
     inner = torch.linalg.solve_triangular(lower.T, vectors.flip(1), upper=True)
@@ -257,7 +256,7 @@ def _orthonormal(columns: Tensor) -> Tensor:
     Directions that are nothing but rounding are left out.
     """
     squares, vectors = torch.linalg.eigh((columns.T @ columns).double())
-    kept = squares > max(1e-12 * float(squares[-1]) if len(squares) else 0.0, 1e-30)
+    kept = squares > (1e-12 * squares[-1:]).clamp(min=1e-30)
     scaled = vectors[:, kept] * squares[kept].rsqrt()
     return columns @ scaled.flip(1).to(columns.dtype)
 

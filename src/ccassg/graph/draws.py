@@ -22,7 +22,7 @@ def draw(keys: Tensor, *, seed: int, step: int, view: int, purpose: int) -> Tens
     A full-avalanche hash of the key and of (seed, step, view, purpose).
     """
     stream = _scramble(_scramble(_scramble(_scramble(seed & _MASK) ^ step) ^ view) ^ purpose)
-    return mix(keys ^ (stream - 2**64 if stream >= 2**63 else stream))
+    return mix(keys ^ ((stream ^ 2**63) - 2**63))  # the same 64 bits, signed
 
 
 def keep(keys: Tensor, rate: float, *, seed: int, step: int, view: int, purpose: int) -> Tensor:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from ccassg.io import atomic
-from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, write_bytes_atomic
+from ccassg.io.atomic import atomic_path, atomic_write, require_replaceable, require_room, write_bytes_atomic
 
 
 def test_bytes_and_text_arrive_whole(tmp_path):
@@ -181,3 +181,11 @@ def test_what_libraries_say_becomes_what_the_system_said(tmp_path, said):
     ):
         raise OSError(said)
     assert caught.value.errno == 28
+
+
+def test_room_is_asked_of_the_disk_from_the_first_byte(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "posix_fallocate", lambda file, start, n_bytes: asked.append((start, n_bytes)))
+    require_room(tmp_path / "a", 7)
+    assert asked == [(0, 7)]
+    assert list(tmp_path.iterdir()) == []

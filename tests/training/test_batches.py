@@ -126,7 +126,7 @@ def slow_aggregation(views, nodes, step, v):
     a = sparse.add_self_loops(CSR(thin.indptr, place[len(nodes) :], values, (len(nodes), len(columns))))
     loops = a.indptr[1:] - 1
     a.indices[loops] = place[: len(nodes)]
-    if views.expects_degrees:
+    if chosen.max_neighbors and graph.weights is None:
         counts = views.sent.indptr[columns + 1] - views.sent.indptr[columns]
         sent = ((1 - rate) * counts.float() + 1)[a.indices] + rate
         sent[loops] -= rate
@@ -138,7 +138,7 @@ def slow_aggregation(views, nodes, step, v):
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
-@pytest.mark.parametrize("max_neighbors", [0, 3])
+@pytest.mark.parametrize("max_neighbors", [0, 1, 3])
 @pytest.mark.parametrize("edges_at_once", [1, 50, 2**15])
 def test_blocks_draw_what_all_edges_at_once_draw(kind, max_neighbors, edges_at_once):
     chosen = settings(max_neighbors=max_neighbors)

@@ -34,6 +34,8 @@ def test_cost_counts_what_crosses(graph, method, chunk):
 def test_metis_finds_the_blocks_and_the_order_does_not(graph):
     metis, contiguous = (partition.partition(graph, 3, method=m) for m in ("metis", "contiguous"))
     assert partition.cost(graph, metis).cut < 0.3 * partition.cost(graph, contiguous).cut
+    for one_way in (graph.adjacency(), sp.triu(graph.adjacency(), format="csr")):  # directions do not count
+        assert np.array_equal(partition.partition(as_graph(one_way, directed=True), 3), metis)
     assert np.bincount(metis).max() <= 1.1 * 100
 
 

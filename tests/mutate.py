@@ -39,8 +39,8 @@ TEMPORARY = "temporary-files-of-tests"
 PIECES = r"\w*(BLOCK|BYTES|PIECE|CHUNK|AT_ONCE|PANELS)\w*"
 LIMITS = r"\w*(CELLS|PRODUCTS|WEDGES|SECONDS|TIMEOUT|SPILL)\w*"
 NOT_CODE = re.compile(rf"{PIECES}|{LIMITS}|__(repr|str)__")
-# How many go into a piece.
-SHARE = re.compile(rf"{PIECES} // .*", re.IGNORECASE)
+# How many go into a piece, and how many at least or at most.
+SHARE = re.compile(rf"((max|min)\(.*)?{PIECES} // .*", re.IGNORECASE)
 # Of two, either holds the numbers of all graphs that a test can have.
 WIDTH = re.compile(r"(np|torch)\.int(32|64)")
 # Arguments for a check of the code itself, for the kind of machine, for memory that is used again or measured before, for the end
@@ -99,9 +99,11 @@ def _changes(node: Any) -> Iterator[tuple[Any, str]]:
     name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else getattr(node, "name", None)
     if isinstance(node, (ast.Raise, ast.JoinedStr)) or NOT_CODE.fullmatch(name or "code"):
         return
+    if isinstance(node, ast.Assign) and re.fullmatch("[a-z]+_bytes", name):
+        return
     if isinstance(node, ast.keyword) and node.arg in KEPT:
         return
-    if isinstance(node, ast.BinOp) and SHARE.fullmatch(ast.unparse(node)):
+    if isinstance(node, (ast.BinOp, ast.Call)) and SHARE.fullmatch(ast.unparse(node)):
         return
     if isinstance(node, ast.IfExp) and all(WIDTH.fullmatch(ast.unparse(part)) for part in (node.body, node.orelse)):
         return

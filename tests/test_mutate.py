@@ -44,9 +44,10 @@ MAX_CELLS = 9
 
 
 def pieces(n, *, timeout=5):
+    row_bytes = 8 * n
     index = np.int32 if n < 10 else np.int64
     wait(timeout=timeout + 1)
-    return index, max(BLOCK_ROWS // n, 1)
+    return index, max(BLOCK_ROWS // n, 1), max(n, 1)
 """
 
 

@@ -98,8 +98,7 @@ def test_own_directions_weigh_by_what_two_copies_share():
     told = rng.normal(size=(2000, 1))
     x = torch.from_numpy(np.hstack([told, told, told, rng.normal(size=(2000, 3))]).astype(np.float32))
     found = canonical._own(x, x, torch.eye(6))
-    rate = canonical.OWN_RATE
-    rho = rate / (1 - rate)
+    rho = 4  # four in five columns are dropped
     lengths = (
         (x @ found).square().mean(0).sqrt()
     )  # unit variance with dropped columns, times the square of the correlation
@@ -158,11 +157,12 @@ def test_same_seed_same_bits_and_another_seed_the_same_distances(data):
 
 
 def test_scale_of_all_features_does_not_matter(data):
-    z, scaled = (
+    z, larger, huge = (
         embed(canonical.fit(g, SETS)[0], g).numpy()
-        for g in (data.graph, data.graph.with_features(data.graph.features * np.float32(1e3)))
+        for g in (data.graph.with_features(data.graph.features * np.float32(scale)) for scale in (1, 1e3, 1e30))
     )
-    np.testing.assert_allclose(z @ z.T, scaled @ scaled.T, atol=1e-2)
+    np.testing.assert_allclose(z @ z.T, larger @ larger.T, atol=1e-2)
+    np.testing.assert_allclose(z @ z.T, huge @ huge.T, atol=1e-2)  # whose squares are infinite in 32 bits
 
 
 def test_a_large_graph_is_solved_on_a_sample(monkeypatch):
@@ -171,7 +171,7 @@ def test_a_large_graph_is_solved_on_a_sample(monkeypatch):
     monkeypatch.setattr(canonical, "MAX_NODES", 1000)
     pairs = canonical._pairs(data.graph, np.random.default_rng(0))
     counts = np.bincount(pairs.first.numpy())
-    assert counts.max() == canonical.MAX_NEIGHBOURS
+    assert counts.max() == 4
     assert (counts > 0).sum() <= 1000
     edges = set(zip(*data.graph.adjacency().nonzero(), strict=True))
     drawn = zip(pairs.nodes[pairs.first].tolist(), pairs.nodes[pairs.second].tolist(), strict=True)
@@ -219,10 +219,9 @@ def test_both_sides_of_the_eigenproblem_are_covariances_over_pairs(form):
     weights = (p.sum(0) + p.sum(1)) / 2
     total = weights.sum()
     centred = x - weights @ x / total
-    rho = canonical.NEIGHBOUR_RATE / (1 - canonical.NEIGHBOUR_RATE)
     covariance = centred.T @ (weights[:, None] * centred) / total
     np.testing.assert_allclose(a, space.T @ centred.T @ (p + p.T) @ centred @ space / (2 * total), atol=1e-12)
-    np.testing.assert_allclose(b, space.T @ (covariance + rho * np.diag(np.diag(covariance))) @ space, atol=1e-12)
+    np.testing.assert_allclose(b, space.T @ (covariance + np.diag(np.diag(covariance))) @ space, atol=1e-12)
     np.testing.assert_allclose(
         canonical._column_variances(given, torch.from_numpy(weights)), np.diag(covariance), atol=1e-12
     )
@@ -256,14 +255,15 @@ def test_solutions_are_those_of_a_general_eigensolver():
     np.testing.assert_allclose(vectors.T.numpy() @ raised @ vectors.numpy(), np.eye(6), atol=1e-9)
     nothing = torch.zeros(3, 3, dtype=torch.float64)
     assert not canonical._solve(nothing, nothing)[0].any()
+    little = 1e-38 * torch.eye(3, dtype=torch.float64)  # beside the 1e-37 that are always added
+    np.testing.assert_allclose(canonical._solve(little, nothing)[0], 0.1)
 
 
 def test_own_directions_are_scaled_by_their_correlation_squared():
     x, space, _ = random_problem()
-    rate = canonical.OWN_RATE
     covariance = np.cov(x.T, bias=True)
     within = space.T @ covariance @ space
-    noise = rate / (1 - rate) * space.T @ np.diag(np.diag(covariance)) @ space
+    noise = 4 * space.T @ np.diag(np.diag(covariance)) @ space
     values, vectors = scipy.linalg.eigh(within, within + noise)
     expected = space @ (vectors * values**2)[:, ::-1]
     given = torch.from_numpy(x).float(), torch.from_numpy(space).float()
@@ -286,13 +286,13 @@ def test_correlations_are_held_out_both_ways():
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 9, 30])
 def test_smoothed_correlations_are_window_means_that_never_rise(n):
-    given = np.random.default_rng(n).normal(size=n)
-    half, expected = canonical.WINDOW // 2, []
-    for i in range(n):
-        window = [given[min(max(j, 0), n - 1)] for j in range(i - half, i + half + 1)]
-        mean = given[i] if i < canonical.N_LEADING else np.mean(window)
-        expected.append(min([mean, *expected[-1:]]))
-    np.testing.assert_allclose(canonical._smoothed(torch.from_numpy(given)), expected)
+    for given in (np.random.default_rng(n).normal(size=n), -(np.arange(n) ** 1.5)):
+        half, expected = 4, []  # a window of nine
+        for i in range(n):
+            window = [given[min(max(j, 0), n - 1)] for j in range(i - half, i + half + 1)]
+            mean = given[i] if i < 4 else np.mean(window)
+            expected.append(min([mean, *expected[-1:]]))
+        np.testing.assert_allclose(canonical._smoothed(torch.from_numpy(given)), expected)
 
 
 def test_neighbouring_directions_carry_their_held_out_correlation(data):
@@ -307,8 +307,8 @@ def test_neighbouring_directions_carry_their_held_out_correlation(data):
     inner = canonical._solve(*moments[0])[1]
     expected = canonical._smoothed(canonical._held_out(moments[1:]))
     found, strongest = canonical._neighbour(pairs, y, x, space)
-    assert strongest == max([0.0, *expected[: canonical.N_LEADING].tolist()])
-    torch.testing.assert_close(found, space @ (inner * expected.clamp(min=canonical.LEAST_CORRELATION)).float())
+    assert strongest == max([0.0, *expected[:4].tolist()])
+    torch.testing.assert_close(found, space @ (inner * expected.clamp(min=1e-3)).float())
     # One edge is in one half: then what finds a direction also measures it.
     one = canonical.Pairs(
         pairs.nodes, *(part[:1] for part in (pairs.first, pairs.second, pairs.strengths, pairs.halves))
@@ -377,7 +377,7 @@ def test_all_pairs_of_a_small_graph_and_some_of_a_large_one(monkeypatch):
     assert pairs.nodes.tolist() == list(range(50))
     assert (pairs.first.tolist(), pairs.second.tolist()) == (receivers.tolist(), senders.tolist())
     monkeypatch.setattr(canonical, "MAX_NODES", 50)
-    assert canonical._pairs(graph, np.random.default_rng(0)).nodes.tolist() == pairs.nodes.tolist()
+    assert torch.equal(canonical._pairs(graph, np.random.default_rng(0)).halves, pairs.halves)
     monkeypatch.setattr(canonical, "MAX_NODES", 20)
     monkeypatch.setattr(canonical, "MAX_NEIGHBOURS", 2)
     rng = np.random.default_rng(0)
@@ -414,9 +414,10 @@ def test_a_single_pair_has_the_moments_of_two_nodes():
     p[:] = 0
     p[4, 9] = 1
     given = [torch.from_numpy(part) for part in (x @ space, x, space)]
-    a, _ = canonical._moments(sparse.from_scipy(sp.csr_array(p), torch.float64), *given)
-    half = (x[4] - x[9]) @ space / 2
-    np.testing.assert_allclose(a, -np.outer(half, half), atol=1e-12)
+    a, b = canonical._moments(sparse.from_scipy(sp.csr_array(p), torch.float64), *given)
+    half = (x[4] - x[9]) / 2
+    np.testing.assert_allclose(a, -np.outer(half @ space, half @ space), atol=1e-12)
+    np.testing.assert_allclose(b, space.T @ (np.outer(half, half) + np.diag(half**2)) @ space, atol=1e-12)
 
 
 def test_the_seed_is_zero_and_means_are_taken_in_double_precision(data):
@@ -435,3 +436,26 @@ def test_principal_directions_are_those_of_centred_rows_however_far_their_mean()
     np.testing.assert_allclose(abs(np.diag(expected.T @ found)), 1, atol=1e-2)
     few = canonical.principal_directions(torch.from_numpy(x[:5]), 12, rng)
     assert few.shape == (12, 4)  # five centred rows span four directions
+
+
+def test_principal_directions_are_those_of_two_more_looks_with_sixteen_more_columns():
+    x = np.random.default_rng(0).normal(size=(100, 60)).astype(np.float32)
+    centred, draws = x - x.mean(0), np.random.default_rng(1).standard_normal((60, 5 + 16), dtype=np.float32)
+    basis = centred @ draws
+    for _ in range(2):
+        basis = centred @ centred.T @ np.linalg.qr(basis)[0]
+    expected = np.linalg.svd(centred.T @ np.linalg.qr(basis)[0])[0][:, :5]
+    found = canonical.principal_directions(torch.from_numpy(x), 5, np.random.default_rng(1)).numpy()
+    np.testing.assert_allclose(abs(np.diag(expected.T @ found)), 1, atol=1e-4)
+
+
+def test_directions_are_sought_in_the_space_of_512_and_of_131072_nodes(monkeypatch, data):
+    widths, search = [], canonical.principal_directions
+    monkeypatch.setattr(
+        canonical, "principal_directions", lambda x, width, rng: widths.append(width) or search(x, width, rng)
+    )
+    canonical.fit(data.graph, SETS)
+    assert widths == [512]
+    for n in (2**17, 2**17 + 1):
+        graph = as_graph(np.array([[0], [1]]), n_nodes=n)
+        assert len(canonical._pairs(graph, np.random.default_rng(0)).nodes) == 2**17

@@ -6,7 +6,6 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from ccassg.evaluate import clustering
 from ccassg.evaluate.clustering import cluster_score, knn_score
 from ccassg.graph.dataset import random_split
 
@@ -19,10 +18,11 @@ def blobs(seed=0, n=90, d=5, c=3, noise=0.1):
 
 class TestClusterScore:
     def test_many_nodes_are_seen_in_batches(self, monkeypatch):
-        z, y = blobs(n=6000)
-        monkeypatch.setattr(clustering, "MAX_WHOLE", 5999)
-        monkeypatch.setattr("sklearn.cluster.KMeans", None)
-        assert cluster_score(z, y, seeds=0).nmi == [pytest.approx(1.0)]
+        for n, unused in ((20_000, "MiniBatchKMeans"), (20_001, "KMeans")):
+            z, y = blobs(n=n)
+            with monkeypatch.context() as patch:
+                patch.setattr(f"sklearn.cluster.{unused}", None)
+                assert cluster_score(z, y, seeds=0).nmi == [pytest.approx(1.0)]
 
     def test_separate_blobs_are_found(self):
         z, y = blobs()

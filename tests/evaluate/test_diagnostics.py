@@ -127,6 +127,7 @@ class TestUniformity:
         assert a == b
         assert a != uniformity(z, n_sample=1000, seed=4)
         assert uniformity(z) == uniformity(z, n_sample=2048, seed=0)
+        assert uniformity(z, n_sample=len(z)) == uniformity(z, n_sample=len(z) + 1)
         assert a == pytest.approx(uniformity(z, n_sample=3000), abs=0.1)
 
     def test_errors(self):
@@ -293,3 +294,10 @@ class TestLimits:
 
     def test_the_first_direction_has_its_share_however_small_all_are(self):
         assert diagnose(SQUARE * [0.3, 0.1])["top_variance_share"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(("least", "kept"), [(2, False), (3, True)])
+def test_directions_of_the_size_of_rounding_errors_are_none(least, kept):
+    eps = np.finfo(float).eps  # of two dimensions, twice as much is rounding
+    columns = diagnostics.Moments(np.zeros(2), np.diag([1, least * eps]), np.ones(2))
+    assert diagnostics._eigenvalues(columns).tolist() == [1, least * eps if kept else 0]

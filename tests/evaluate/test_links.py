@@ -279,7 +279,7 @@ def test_weights_are_those_of_a_logistic_regression_on_products(z, monkeypatch, 
     products = z[used[0]] * z[used[1]]
     scale = np.sqrt((products**2).mean(0))
     scale[2] = 1
-    model = LogisticRegression(C=1e-4, max_iter=500).fit(products / scale, [1] * most + [0] * most)
+    model = LogisticRegression(C=1e-4).fit(products / scale, [1] * most + [0] * most)
     np.testing.assert_allclose(weights, model.coef_[0] / scale, rtol=1e-6, atol=1e-12)
     assert bias == pytest.approx(model.intercept_[0], abs=1e-9)
 
@@ -359,3 +359,13 @@ def test_the_seed_is_zero_where_none_is_given(graph):
     assert (hold_out(graph)[1]["test"][0] == hold_out(graph, 0)[1]["test"][0]).all()
     found = [link_scores(Spy(), graph, **given) for given in ({}, {"seed": 0}, {"seed": 1})]
     assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(("far", "k"), [(0, 0), (1, 1), (2, 1), (6, 3), (7, 0), (8, 0)])
+def test_features_are_averaged_over_up_to_three_hops(far, k):
+    """After k hops the rows of a path's nodes meet up to a distance of 2 k; the other path's never do."""
+    step = np.stack([np.arange(9), np.arange(1, 10)])
+    graph = as_graph(np.hstack([step, step + 10]), np.eye(20))
+    pairs = np.array([[0], [far]]), np.array([[0], [10]])
+    found = compare(np.ones((20, 1)), graph, dict.fromkeys(("train", "val", "test"), pairs))
+    assert found["cosine of A^k X"]["k"] == k

@@ -314,3 +314,71 @@ def test_weights_are_known_to_a_thousandth_where_nothing_is_said():
     )
     assert torch.equal(plain, said)
     assert not torch.equal(plain, rough)
+
+
+EPS = np.finfo(float).eps
+
+
+@pytest.mark.parametrize(
+    ("tries", "n_halvings"),
+    [
+        ([(0.0, 9.0)], 0),
+        ([(1 - 1e-4, -9.0)], 0),  # just enough
+        ([(1 - 0.9e-4, -9.0), (1 - 0.5e-4, -9.0)], 1),  # of half a step, half is enough
+        ([(1.0, -0.8)], 0),  # flat, and the slope no steeper than it may be
+        ([(1 + 10 * EPS, -0.8)], 0),
+        ([(1.0, -0.81), (1 + 11 * EPS, -0.8), (0.0, 0.0)], 2),
+        ([(2.0, 0.0)] * 30, None),  # the objective rises whatever the step
+    ],
+)
+def test_a_step_is_halved_until_the_objective_falls_enough(tries, n_halvings):
+    """Objective 1 and gradient 1, in the direction of -1; ``tries`` are what is found after each step."""
+    one = torch.ones(1, 1, 1, dtype=torch.float64)
+    left = list(tries)
+
+    def objective(theta):
+        value, gradient = left.pop(0)
+        return one[0, 0] * value, one * gradient
+
+    step, value, gradient = logistic._Objective._search(objective, 5 * one, one[0, 0], one, -one)
+    assert not left
+    expected = (0.0, 1.0, 1.0) if n_halvings is None else (-(0.5**n_halvings), *tries[-1])
+    assert (step.item(), value.item(), gradient.item()) == expected
+
+
+def test_groups_are_halved_each_for_itself():
+    def parabola(theta):
+        return theta.square().sum((1, 2)) / 2, theta
+
+    start = torch.ones(4, 1, 1, dtype=torch.float64)
+    direction = torch.tensor([-1.0, -4.0, 0.0, 1.0]).double().view(4, 1, 1)
+    step, value, gradient = logistic._Objective._search(parabola, start, *parabola(start), direction)
+    assert step.flatten().tolist() == [-1, -1, 0, 0]  # at once, a quarter, nowhere to go, uphill
+    assert value.tolist() == [0, 0, 0.5, 0.5]
+    assert gradient.flatten().tolist() == [0, 0, 1, 1]
+
+
+def test_five_steps_without_progress_end_a_search():
+    class Flat(logistic._Objective):
+        """Finds what is written down, the last of it for ever."""
+
+        found: list
+
+        def __call__(self, theta):
+            value, gradient = self.found[min(self.n_gradients, len(self.found) - 1)]
+            self.n_gradients += 1
+            return theta.new_tensor([value]), torch.full_like(theta, gradient)
+
+    x, y = (torch.from_numpy(part)[None] for part in problem(6, 2, 2))
+    least = 7 * (1 - 10 * EPS)  # no less than 7 but for rounding
+    for found, n_gradients in (
+        ([(8.0, 1.0)], 1 + 5),
+        ([(8.0, 1.0)] * 5 + [(7.0, 1.0), (least, 1.0)], 1 + 4 + 1 + 5),
+        ([(8.0, 1.0)] * 3 + [(8.0, 0.5)], 1 + 2 + 1 + 5),
+        ([(8.0, 1.0), (8.0, 0.5), (8.0, 0.75)], 1 + 1 + 5),
+    ):
+        objective = Flat(x, y, 2)
+        objective.found = found
+        objective.regularise(1.0, objective.zeros())
+        assert objective.minimize(objective.zeros(), 0.0, 99)[1].all()
+        assert objective.n_gradients == n_gradients

@@ -170,7 +170,7 @@ def by_cells(z, k, n_probes, max_cell=4096, n_fitted=10_000):
     n, rng = len(z), np.random.default_rng(0)
     unit = z / np.linalg.norm(z, axis=1, keepdims=True)
     seen = unit[np.sort(rng.choice(n, n_fitted, replace=False))] if n > n_fitted else unit
-    n_cells = max(1, min(int(n**0.5), len(seen)))
+    n_cells = min(int(n**0.5), len(seen))
     cells = MiniBatchKMeans(n_cells, batch_size=4096, max_iter=10, n_init=1, random_state=0).fit(seen)
     centres = unit_rows(cells.cluster_centers_[np.unique(cells.labels_)])
     order = np.argsort(-(unit @ centres.T), axis=1, kind="stable")[:, :n_probes]
@@ -215,3 +215,12 @@ def test_ten_neighbours_by_cosine_unless_said_otherwise():
     assert order.shape == scores.shape == (0, 10)
     with pytest.raises(ValueError, match="row numbers"):
         most_similar(Z, [[1, 2]])
+
+
+def test_cells_are_made_of_ten_thousand_rows():
+    z = np.random.default_rng(0).normal(size=(10_001, 2))
+    found, same, other = (
+        likely_neighbours(z, 5, n_probes=1, **given)[0] for given in ({}, {"n_fitted": 10_000}, {"n_fitted": 10_001})
+    )
+    assert np.array_equal(found, same)
+    assert not np.array_equal(found, other)

@@ -263,10 +263,11 @@ def test_of_more_than_a_hundred_classes_there_is_no_area(solver, n_classes, rank
     assert len(found.predictions[0]) == 60
 
 
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")  # fifty steps are not enough
 @pytest.mark.parametrize("c", [2, 3])
 def test_sparse_rows_are_solved_until_no_strength_is_better(monkeypatch, c):
     z, y, _ = problem(n=400, noise=3)
-    z, y = np.maximum(z, 0), np.where(y % c == 0, 1, y % c + 2)  # classes with gaps
+    z, y = np.maximum(z, 0) * np.logspace(0, 1, 12), np.where(y % c == 0, 1, y % c + 2)  # classes with gaps
     split = make_split(range(200), range(200, 300), range(300, 400))
     monkeypatch.setattr(probe_runs, "MAX_DENSE", 11)
     found = linear_probe(sp.csr_array(z), y, split, solver="logistic")
@@ -334,3 +335,13 @@ def test_logits_come_in_blocks_of_nodes(monkeypatch, make):
         np.testing.assert_allclose(np.concatenate(blocks, axis=2), expected)
         np.testing.assert_array_equal(probe_runs._predict(batch, 0, nodes, weights), expected.argmax(1))
         assert max(block.shape[2] for block in blocks) == (1 if n_bytes == 1 else min(rows, 50))
+
+
+def test_each_of_several_sparse_embeddings_has_its_own_problem(monkeypatch):
+    monkeypatch.setattr(probe_runs, "MAX_DENSE", 5)
+    several = [problem(seed, noise=1)[0] for seed in (0, 1)]
+    y, split = problem(0)[1], make_split(range(40), range(40, 80), range(80, 120))
+    together = linear_probe([sp.csr_array(z) for z in several], y, split, solver="logistic")
+    alone = [linear_probe(sp.csr_array(z), y, split, solver="logistic") for z in several]
+    assert together.roc_auc == [one.roc_auc[0] for one in alone]
+    assert together.roc_auc[0] != together.roc_auc[1]

@@ -170,7 +170,7 @@ def test_how_many_splits_voters_and_clusterings(monkeypatch):
     z = np.random.default_rng(0).normal(size=(430, 2)).astype(np.float32) + y[:, None]
     for runs, cells in ((3, 3 * 43 * 3 * 2), (2, 3 * 43 * 3 * 2 - 1), (1, 1)):
         monkeypatch.setattr(summary, "PROBE_CELLS", cells)
-        found = summarize(z, y, n_seeds=3)
+        found = summarize(z, y, n_seeds=3, features=z)
         assert found["probe"]["n_runs"] == runs
         many = [] if runs == 3 else [f"{runs} random split{'s' * (runs > 1)} instead of 3, to bound the work"]
         assert found["notes"] == many
@@ -180,7 +180,9 @@ def test_how_many_splits_voters_and_clusterings(monkeypatch):
     split = random_split(y, 0)
     assert found["knn"] == knn_score(z, y, 4, split=split)
     assert found["clustering"] == cluster_score(z, y, seeds=range(5)).as_dict()
-    assert found["probe"] == linear_probe(z, y, split, solver="logistic", tolerance=0.01).as_dict()
+    probe = linear_probe(z, y, split, solver="logistic", tolerance=0.01).as_dict()
+    assert found["probe"] == found["raw_features"] == probe
+    assert probe != linear_probe(z, y, split, solver="logistic").as_dict()
     for n, cells in ((2, 2 * 430 * 2 * 3), (1, 2 * 430 * 2 * 3 - 1), (1, 1)):
         monkeypatch.setattr(summary, "CLUSTER_CELLS", cells)
         assert summarize(z, y, n_seeds=1)["clustering"] == cluster_score(z, y, seeds=range(n)).as_dict()

@@ -160,3 +160,14 @@ def test_the_limits_of_graphs_and_of_losses():
     assert sentence.endswith("at step 2: the training diverged. Lower learning_rate (it was 0.5).")
     (sentence,) = verdict(FINE, graph={"features": 1}, settings={"encoder": "gcn"})
     assert sentence.startswith("The graph has 1 feature, fewer than the 32 columns")
+
+
+@pytest.mark.parametrize(("runs", "n_sentences"), [({}, 0), ({"n_runs": 0}, 0), ({"n_runs": 1}, 0), ({"n_runs": 2}, 1)])
+def test_counts_are_of_all_runs_or_of_one_where_nothing_is_said(runs, n_sentences):
+    probe = {"accuracy": 0.58, "confusion": [[60, 40], [40, 60]]}  # of 200 nodes enough to know, of 100 not
+    assert len(verdict(FINE, probe=probe | runs)) == n_sentences
+
+
+def test_a_class_of_one_node_is_a_class():
+    (sentence,) = verdict(FINE, probe={"accuracy": 10 / 11, "n_runs": 1, "confusion": [[10, 0], [1, 0]]})
+    assert "no better than a constant" in sentence

@@ -380,3 +380,8 @@ def test_names_of_cells_are_objects(adata):
     adata.obs_names = ["1", "2", "3"]
     assert as_graph(adata).node_ids.tolist() == ["1", "2", "3"]
     assert as_graph(adata, directed=True).directed
+
+
+def test_more_nodes_than_memory_holds_are_refused():
+    with pytest.raises(ValueError, match=r"a graph of 1000000000000 nodes needs at least 14,901\.2 GiB of memory"):
+        as_graph(np.array([[0], [1]]), n_nodes=10**12)

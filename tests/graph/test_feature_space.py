@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from ccassg import CCASSG
-from ccassg.graph import Dataset, FeatureSpace, as_graph
+from ccassg.graph import Dataset, FeatureSpace, as_graph, feature_space
 from ccassg.graph.feature_space import edge_fingerprint
 from ccassg.graph.scaling import Scaling
 from ccassg.graph.structural import structural_features, structural_names
@@ -249,3 +249,11 @@ def test_a_fingerprint_is_of_edges_and_weights_whatever_their_types() -> None:
     assert edge_fingerprint(as_graph(EDGES, n_nodes=5)) != edge_fingerprint(graph)
     assert FeatureSpace.of(dataset()).edges is None
     assert FeatureSpace.of(structural()).edges == edge_fingerprint(structural().graph)
+
+
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_one_column_of_zeros_goes_behind_the_others(make) -> None:
+    found = feature_space._with_zeros(make(X))
+    assert found.dtype == X.dtype
+    dense = found.toarray() if sp.issparse(found) else found
+    assert dense.tolist() == [[*row, 0] for row in X.tolist()]

@@ -34,6 +34,8 @@ def test_cost_counts_what_crosses(graph, method, chunk):
 def test_metis_finds_the_blocks_and_the_order_does_not(graph):
     metis, contiguous = (partition.partition(graph, 3, method=m) for m in ("metis", "contiguous"))
     assert partition.cost(graph, metis).cut < 0.3 * partition.cost(graph, contiguous).cut
+    for one_way in (graph.adjacency(), sp.triu(graph.adjacency(), format="csr")):  # directions do not count
+        assert np.array_equal(partition.partition(as_graph(one_way, directed=True), 3), metis)
     assert np.bincount(metis).max() <= 1.1 * 100
 
 
@@ -45,6 +47,7 @@ def test_every_part_has_nodes_and_every_node_a_part():
             parts = partition.partition(graph, n_parts)
             assert np.bincount(parts, minlength=n_parts).min() >= 1
             assert len(np.bincount(parts)) == n_parts
+            assert parts.dtype == np.int32
 
 
 @pytest.mark.parametrize("n_parts", [0, 301, 2.5, True])

@@ -145,9 +145,7 @@ def test_numbers_keep_their_width_and_entries_their_order():
     ):
         assert made.indptr.dtype == made.indices.dtype == torch.int32
         assert made.values.dtype == torch.float32
-    tracked = a.with_values(a.values.clone().requires_grad_())
-    assert sparse.transpose(tracked).values.requires_grad
-    assert torch.equal(sparse.transpose(tracked).indices, sparse.transpose(a).indices)
+    assert torch.equal(indices, sparse.transpose(a).indices)
 
 
 def test_products_without_rows_or_entries():

@@ -15,6 +15,7 @@ from ccassg.io.atomic import (
     blank,
     is_sealed,
     require_replaceable,
+    require_room,
     seal,
     sealed,
     write_bytes_atomic,
@@ -225,3 +226,11 @@ def test_what_is_said_of_seals_further_on_is_left_alone(tmp_path):
     (tmp_path / "a").write_bytes(sealed(TEXT + blank("page"), "page"))
     assert (tmp_path / "a").read_bytes().endswith(blank("page").encode())
     assert is_sealed(tmp_path / "a", "page")
+
+
+def test_room_is_asked_of_the_disk_from_the_first_byte(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "posix_fallocate", lambda file, start, n_bytes: asked.append((start, n_bytes)))
+    require_room(tmp_path / "a", 7)
+    assert asked == [(0, 7)]
+    assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model.encoder import gcn, mlp
 from ccassg.model.loss import Objective
+from ccassg.training import loop
 from ccassg.training.batches import BatchViews, RunningMoments, batch_of, drawn_ahead, memory_for
 from ccassg.training.loop import train
 from ccassg.training.settings import Settings
@@ -125,7 +126,7 @@ def slow_aggregation(views, nodes, step, v):
     a = sparse.add_self_loops(CSR(thin.indptr, place[len(nodes) :], values, (len(nodes), len(columns))))
     loops = a.indptr[1:] - 1
     a.indices[loops] = place[: len(nodes)]
-    if views.expects_degrees:
+    if chosen.max_neighbors and graph.weights is None:
         counts = views.sent.indptr[columns + 1] - views.sent.indptr[columns]
         sent = ((1 - rate) * counts.float() + 1)[a.indices] + rate
         sent[loops] -= rate
@@ -137,7 +138,7 @@ def slow_aggregation(views, nodes, step, v):
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
-@pytest.mark.parametrize("max_neighbors", [0, 3])
+@pytest.mark.parametrize("max_neighbors", [0, 1, 3])
 @pytest.mark.parametrize("edges_at_once", [1, 50, 2**15])
 def test_blocks_draw_what_all_edges_at_once_draw(kind, max_neighbors, edges_at_once):
     chosen = settings(max_neighbors=max_neighbors)
@@ -166,11 +167,16 @@ def test_views_are_drawn_one_step_ahead_in_a_second_thread():
 
 
 def test_training_with_a_second_thread_gives_the_same_bits(monkeypatch):
-    trained = []
+    trained, ahead = [], []
+    monkeypatch.setattr(loop, "drawn_ahead", lambda *given: ahead.append(given) or drawn_ahead(*given))
     for threads in (1, 2):
+        assert not ahead  # a user of one thread is given no second
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         encoder = gcn((F, 16, 8))
         trained.append((train(encoder, GRAPHS["dense"], settings())["loss"], list(encoder.parameters())))
+    assert len(ahead) == 1
+    train(gcn((F, 8)), GRAPHS["dense"], settings(batch_nodes=0))
+    assert len(ahead) == 1
     assert trained[0][0] == trained[1][0]
     assert all(torch.equal(p, q) for p, q in zip(trained[0][1], trained[1][1], strict=True))
 
@@ -215,7 +221,9 @@ def test_running_moments_are_weighted_means():
     weights = 0.75 ** torch.arange(4, -1, -1.0)
     torch.testing.assert_close(result, (weights[:, None, None] * batches).sum(0) / weights.sum())
     other = RunningMoments(memory=4)
+    moments.weight += 1e-9  # it is kept to the last digit
     other.restore(moments.state(), torch.device("cpu"))
+    assert other.weight == moments.weight
     assert torch.equal(other(batches[0].clone()), moments(batches[0].clone()))
     assert torch.equal(RunningMoments(memory=1)(batches[1].clone()), batches[1])
 

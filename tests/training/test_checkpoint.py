@@ -131,12 +131,18 @@ def test_the_same_graph_is_the_same_run_wherever_it_lies(graph, tmp_path):
 
 def test_another_setting_or_encoder_is_another_run(graph):
     first = checkpoint.fingerprint_of(settings(), graph, gcn((F, 8)))
-    augmentations = [(lambda g, *_: g,), (lambda g, *_: g.with_features(g.features * 2),)]
+    plain, double, triple = (
+        lambda g, *_: g,
+        lambda g, *_: g.with_features(g.features * 2),
+        lambda g, *_: g.with_features(g.features * 3),
+    )
+    augmentations = [(plain,), (double,), (triple,)]
     changes = [{"weight_decay": 0.1}, {"edge_drop_rate": (0.3, 0.2)}, {"seed": 1}, {"objective": Objective(1e-2)}]
     changes += [{"augmentations": functions} for functions in augmentations]
     others = [checkpoint.fingerprint_of(settings(**changed), graph, gcn((F, 8))) for changed in changes]
     others += [checkpoint.fingerprint_of(settings(), graph, make) for make in (gcn((F, 9)), mlp((F, 8)))]
     assert len({first, *others}) == 1 + len(others)
+    assert {len(each) for each in (first, *others)} == {64}  # 32 bytes
 
 
 def test_what_a_digest_tells_apart():
@@ -149,6 +155,7 @@ def test_what_a_digest_tells_apart():
         arrays(b=ones[:1], c=ones[1:]), {"ab": ones}, {"a": ones, "b": ones[:0]}, {},
     ]  # fmt: skip
     assert len({checkpoint.digest_of(each) for each in different}) == len(different)
+    assert len(checkpoint.digest_of({})) == 64
     assert checkpoint.digest_of({"b": ones, "a": ones}) == checkpoint.digest_of({"a": ones, "b": ones[::-1]})
 
 

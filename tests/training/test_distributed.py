@@ -101,6 +101,28 @@ def test_what_torchrun_says_of_this_process(monkeypatch):
     assert not distributed.is_shared()  # no session
 
 
+@pytest.mark.parametrize(("threads", "local", "each"), [(8, 2, 4), (7, 3, 2), (1, 1, 1), (1, 2, 1)])
+def test_processes_of_one_machine_share_its_threads(threads, local, each, monkeypatch):
+    """As far as they get before they meet, which fails here."""
+
+    def nobody(*_, **__):
+        raise RuntimeError("nobody came")
+
+    given = []
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(local))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(torch, "set_num_threads", given.append)
+    monkeypatch.setattr(dist, "rendezvous", nobody)
+    for said in (None, "3"):  # whoever says how many is obeyed
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        if said:
+            monkeypatch.setenv("OMP_NUM_THREADS", said)
+        with pytest.raises(distributed.LostRankError, match="nobody came"), distributed.session():
+            pass
+        assert given == [each]
+
+
 @pytest.mark.parametrize("kind", ["undirected", "weighted directed"])
 @pytest.mark.parametrize("size", [1, 3])
 def test_aggregations_over_shards_are_those_of_the_whole_graph(kind, size):

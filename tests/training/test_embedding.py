@@ -10,6 +10,7 @@ from ccassg.defaults import canonical
 from ccassg.io.store import open_store
 from ccassg.io.storewriter import write_store
 from ccassg.model import augment
+from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import gcn, mlp
 from ccassg.training import embedding, share
 from ccassg.training.embedding import embed, embed_blocks, require_finite_rows
@@ -59,6 +60,7 @@ def test_canonical_parts_in_blocks_equal_the_whole(kind, spill_from, tmp_path, m
     expected = encoder(feature_tensor(edgeless, "cpu")).numpy()
     z = embed_blocks(encoder, edgeless, tmp_path / "z.npy", block=32, spill_from=spill_from)
     np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-5)
+    monkeypatch.setattr(Canonical, "forward", None)  # on a CPU never all nodes at once
     np.testing.assert_allclose(embed(encoder, edgeless).numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
@@ -140,3 +142,27 @@ def test_weighted_degrees_in_blocks(monkeypatch):
         np.testing.assert_allclose(embedding._degrees(received, weighted=True), expected, rtol=1e-6)
     counts = 1 + np.diff(a.tocsc().indptr)
     assert embedding._degrees(received, weighted=False).tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "width", "expected"),
+    [
+        (mlp, 8, "features z | features z | features"),
+        # Multiplied before it is aggregated, or after, whichever is narrower.
+        (gcn, F - 1, "features room | features room | features z | z | room"),
+        (gcn, F, "z | z | features"),
+        (gcn, F + 1, "z | z | features"),
+    ],
+)
+def test_what_is_read_in_order_is_released_after_every_block_and_the_rest_at_the_end(
+    make, width, expected, tmp_path, monkeypatch
+):
+    graph, released = GRAPHS["dense"], []
+    names = {id(graph.features): "features", id(graph.indices): "|", id(None): ""}
+
+    def note(array):
+        released.append(names.get(id(array), "z" if hasattr(array, "filename") else "room"))
+
+    monkeypatch.setattr(embedding, "release", note)
+    embed_blocks(make((F, width)), graph, tmp_path / "z.npy", block=45)
+    assert " ".join(released).split() == f"{expected} z | z |".split()  # at last, whether all is finite

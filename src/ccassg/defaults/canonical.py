@@ -20,7 +20,7 @@ from torch import Tensor
 from ccassg.graph import Graph, sparse
 from ccassg.graph.sparse import CSR
 from ccassg.model.canonical import HOPS, Canonical, roots, row_lengths
-from ccassg.training.products import DENSE_FROM
+from ccassg.training.products import in_faster_form
 from ccassg.training.rows import feature_tensor, neighbours, take_rows
 
 # Raised when the same graph gets another embedding: recorded runs of the default name it.
@@ -52,9 +52,7 @@ def fit(
     pairs = _pairs(graph, rng)
     features = take_rows(feature_tensor(graph, "cpu"), pairs.nodes).to(device)
     encoder = _prepared(features, device)
-    x = encoder.prepare(features)
-    if isinstance(x, CSR) and x.nnz > DENSE_FROM * x.shape[0] * x.shape[1]:
-        x = x.to_dense()
+    x = in_faster_form(encoder.prepare(features))
     space = principal_directions(x, SPACE, rng)
     y = _multiply(x, space)
     sets, correlation = [_own(y, x, space), space], 0.0
@@ -130,23 +128,22 @@ def principal_directions(x: Tensor | CSR, width: int, rng: np.random.Generator) 
 def _pairs(graph: Graph, rng: np.random.Generator) -> Pairs:
     """Return all pairs of neighbours; of a large graph, those of some nodes with some of their neighbours."""
     received, _ = neighbours(graph)
-    chosen = torch.arange(graph.n_nodes)
-    if graph.n_nodes > MAX_NODES:
+    chosen, is_large = torch.arange(graph.n_nodes), graph.n_nodes > MAX_NODES
+    if is_large:
         chosen = torch.from_numpy(np.sort(rng.choice(graph.n_nodes, MAX_NODES, replace=False)))
     rows = sparse.select_rows(received, chosen)
     first, second, strengths = chosen[sparse.row_ids(rows)], rows.indices.long(), rows.values
-    if graph.n_nodes > MAX_NODES:
+    if is_large:
         # The least of random numbers within a row: a random few of its neighbours.
         order = torch.from_numpy(np.lexsort((rng.random(len(first)), first.numpy())))
         rank = torch.arange(len(first)) - rows.indptr[:-1].long().repeat_interleave(rows.indptr.diff().long())
         few = order[rank < MAX_NEIGHBOURS].sort().values
         first, second, strengths = first[few], second[few], strengths[few]
-    nodes = torch.cat([chosen, second]).unique() if graph.n_nodes > MAX_NODES else chosen
+    nodes = torch.cat([chosen, second]).unique() if is_large else chosen
     first, second = torch.searchsorted(nodes, first), torch.searchsorted(nodes, second)
     low, high = torch.minimum(first, second), torch.maximum(first, second)
-    _, edge = (low * len(nodes) + high).unique(return_inverse=True)
-    n_edges = int(edge.max()) + 1 if len(edge) else 0
-    halves = torch.from_numpy(rng.random(n_edges) < 0.5)[edge]
+    edges, edge = (low * len(nodes) + high).unique(return_inverse=True)
+    halves = torch.from_numpy(rng.random(len(edges)) < 0.5)[edge]
     return Pairs(nodes, first, second, strengths.float(), halves)
 
 
@@ -214,8 +211,7 @@ def _noise(space: Tensor, variances: Tensor, rate: float) -> Tensor:
 
 def _solve(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Solve a w = lambda b w for symmetric a and b; the largest lambda first, w' b w = 1."""
-    b = b + 1e-7 * b.diagonal().mean().clamp(min=1e-30) * torch.eye(len(b), dtype=b.dtype, device=b.device)
-    lower = torch.linalg.cholesky(b)
+    lower = torch.linalg.cholesky(b + torch.diag_embed(1e-7 * b.diagonal().mean().clamp(min=1e-30).expand(len(b))))
     half = torch.linalg.solve_triangular(lower, a, upper=False)
     values, vectors = torch.linalg.eigh(torch.linalg.solve_triangular(lower, half.T, upper=False))
     inner = torch.linalg.solve_triangular(lower.T, vectors.flip(1), upper=True)
@@ -267,7 +263,7 @@ def _orthonormal(columns: Tensor) -> Tensor:
     Directions that are nothing but rounding are left out.
     """
     squares, vectors = torch.linalg.eigh((columns.T @ columns).double())
-    kept = squares > max(1e-12 * float(squares[-1]) if len(squares) else 0.0, 1e-30)
+    kept = squares > (1e-12 * squares[-1:]).clamp(min=1e-30)
     scaled = vectors[:, kept] * squares[kept].rsqrt()
     return columns @ scaled.flip(1).to(columns.dtype)
 

@@ -103,9 +103,9 @@ def _covariances(views: Iterable[Any], y: Any) -> list[Array]:
     between = sums.T @ sums / (k * len(sums))
     found = [pooled / k, (pooled - between) / (k - 1)]
     if y is not None:
-        classes = check_labels(y, len(sums)) + 1
-        members = np.eye(classes.max() + 1)[:, classes]
-        of_classes = members @ sums / (k * np.sqrt(np.maximum(members.sum(1, keepdims=True), 1) * len(sums)))
+        known, classes = np.unique(check_labels(y, len(sums)), return_inverse=True)
+        members = np.eye(len(known))[:, classes]
+        of_classes = members @ sums / (k * np.sqrt(members.sum(1, keepdims=True) * len(sums)))
         found.append(pooled / k - of_classes.T @ of_classes)
     return found
 

@@ -28,7 +28,7 @@ MAX_PAIRS, MIN_PAIRS, PAIR_BYTES = 20, 4, 400_000_000
 SINGLE_PRODUCTS = 1e9
 # Thousands of classes would take hours: each strength gets as many gradients as these multiplications allow, a quarter of a
 # minute on one core, but no fewer than the least.
-MAX_GRADIENTS, MIN_GRADIENTS, MAX_PRODUCTS = 4000, 5, 2e11
+MIN_GRADIENTS, MAX_PRODUCTS = 5, 2e11
 # The bound on the curvature (Böhning's) counts for this part, lest a weight without curvature at the start take any step.
 BOUND_PART = 0.01
 # Squared lengths below this part of the longest are rounding errors.
@@ -69,7 +69,7 @@ def fit(
     turned, directions = _principal((rows - mean) * real)
     products = 2 * y.shape[1] * n_classes * (turned.shape[2] + 1)
     objective = _Objective(turned if products < SINGLE_PRODUCTS else turned.float(), y, n_classes)
-    most = min(max(int(MAX_PRODUCTS / (len(strengths) * products)), MIN_GRADIENTS), MAX_GRADIENTS)
+    most = max(int(MAX_PRODUCTS / (len(strengths) * products)), MIN_GRADIENTS)
     found: list[Tensor] = []
     done: list[Tensor] = []
     for at in range(len(strengths)):

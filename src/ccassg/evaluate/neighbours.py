@@ -102,9 +102,7 @@ def likely_neighbours(
     n = len(unit)
     rng = np.random.default_rng(0)
     seen = unit if n <= n_fitted else unit[np.sort(rng.choice(n, n_fitted, replace=False))]
-    cells = MiniBatchKMeans(
-        max(1, min(int(n**0.5), len(seen))), batch_size=4_096, max_iter=10, n_init=1, random_state=0
-    )
+    cells = MiniBatchKMeans(min(int(n**0.5), len(seen)), batch_size=4_096, max_iter=10, n_init=1, random_state=0)
     # Of equal rows k-means leaves cells without members; their centres must not be taken for near ones.
     used = np.unique(cells.fit(seen).labels_)
     probes, _ = nearest(unit, cells.cluster_centers_[used], n_probes or min(16, max(4, 10_000 // unit.shape[1])))
@@ -173,7 +171,7 @@ def _merge(index: Array, best: Array, rows: Array, scores: Array, k: int) -> tup
     index = np.concatenate([index, np.broadcast_to(rows, (len(scores), len(rows)))], axis=1)
     n = scores.shape[1]
     k = min(k, n)
-    lowest = np.partition(scores, n - k, axis=1)[:, n - k, None]
+    lowest = np.partition(scores, n - k)[:, n - k, None]
     # Not "at least the lowest": where huge values gave NaN it would leave fewer than k.
     query, place = np.nonzero(~(scores < lowest))
     order = np.lexsort((-scores[query, place], query))  # stable: equal scores keep their order

@@ -71,7 +71,7 @@ def _solutions(x: Array, t: Array) -> Array:
     wide = x.shape[1] > len(x)
     values, vectors = np.linalg.eigh(x @ x.T if wide else x.T @ x)
     shrunk = (vectors.T @ (t if wide else x.T @ t))[:, None] / (
-        np.maximum(values, 0)[:, None] + np.array(STRENGTHS) * max(float(values[-1]), 1e-300)
+        np.maximum(values, 0)[:, None] + np.array(STRENGTHS) * max(float(values[-1]), np.finfo(np.float64).tiny)
     )
     return x.T @ (vectors @ shrunk) if wide else vectors @ shrunk
 

@@ -160,7 +160,7 @@ class _Choice:
         self._logits = weights.new_empty(g, block * s * c, n_val)
         self._filled, self._seen = 0, first - 1
         self._weights = weights.clone()
-        self._correct = torch.full((g, s), -1, dtype=torch.int64, device=weights.device)
+        self._correct = torch.full((g, s), -1, device=weights.device)
         self._epochs = torch.zeros_like(self._correct)
 
     def see(self, w: Tensor) -> None:

@@ -69,7 +69,7 @@ def summarize(
     tell("linear probe")
     result["random_splits"] = splits is None or len(part.z) < len(z)
     if splits is None or result["random_splits"]:
-        splits = _splits(part.y, n_seeds, PROBE_CELLS // max(len(part.classes) * z.shape[1], 1), part.notes)
+        splits = _splits(part.y, n_seeds, PROBE_CELLS // (len(part.classes) * z.shape[1]), part.notes)
     result["probe"] = linear_probe(part.z, part.y, splits, solver=solver, tolerance=TOLERANCE).as_dict()
     largest = float(np.bincount(part.y).max() / len(part.y))
     result["largest_class"] = {"accuracy": largest, "macro_f1": 2 * largest / (1 + largest) / len(part.classes)}
@@ -168,7 +168,7 @@ def scorable(z: Array, y: Array, features: Any = None) -> Scorable:
 
 
 def _regression(z: Array, target: Array, features: Any, splits: Sequence[Split] | None, n_seeds: int) -> dict[str, Any]:
-    known = np.where(np.isfinite(target), 0, -1)
+    known = np.isfinite(target) - 1  # -1 for none
     notes = [
         f"the labels are {len(np.unique(target[known == 0])):,} different numbers: a target of regression, no classes"
     ]

@@ -83,7 +83,7 @@ def check_ids(ids: Any, n: int) -> Array:
         raise ValueError(f"node_ids has {len(array)} entries, but the graph has {n} nodes; give one each")
     counts = Counter(array.tolist())
     if len(counts) != n:
-        first = counts.most_common(1)[0][0]
+        first = max(array.tolist(), key=counts.__getitem__)
         raise ValueError(f"node_ids must all be different, {first!r} occurs more than once")
     return array
 
@@ -137,8 +137,10 @@ def check_nodes(name: str, nodes: Any, n: int) -> npt.NDArray[np.int64]:
     if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
         raise ValueError(f"{name} must be a list of node numbers, from 0, got {shown(nodes)}")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < n):
-        wrong = numbers.min() if numbers.min() < 0 else numbers.max()
-        raise ValueError(f"{name} must be in 0 .. {n - 1}, the nodes of the graph, got {wrong}")
+        raise ValueError(
+            f"{name} must be in 0 .. {n - 1}, the nodes of the graph, got "
+            f"{numbers.min() if numbers.min() < 0 else numbers.max()}"
+        )
     return numbers.astype(np.int64)
 
 

@@ -122,7 +122,7 @@ def _from_adjacency(matrix: Any, features: Any, node_ids: Any, directed: bool) -
         raise ValueError(f"adjacency must hold numbers, got dtype {matrix.dtype}")
     coo = sp.coo_array(matrix)
     weights = None if matrix.dtype == bool else coo.data
-    return _build(coo.row, coo.col, weights, int(matrix.shape[0]), features, node_ids, directed)
+    return _build(coo.row, coo.col, weights, max(matrix.shape), features, node_ids, directed)
 
 
 def _from_edge_index(

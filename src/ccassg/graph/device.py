@@ -13,7 +13,7 @@ def device_of(name: Any) -> torch.device:
         device = torch.device(name)
         if device.type == "meta":
             raise RuntimeError("it computes nothing")
-        torch.empty(0, device=device)
+        torch.tensor([], device=device)
     except (RuntimeError, TypeError, AssertionError) as error:
         why = str(error).splitlines()[0].rstrip(".")
         raise ValueError(f"device {shown(name)} cannot be used ({why}); cpu always can") from None

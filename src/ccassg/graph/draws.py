@@ -22,7 +22,7 @@ def draw(keys: Tensor, *, seed: int, step: int, view: int, purpose: int) -> Tens
     A full-avalanche hash of the key and of (seed, step, view, purpose).
     """
     stream = _scramble(_scramble(_scramble(_scramble(seed & _MASK) ^ step) ^ view) ^ purpose)
-    return mix(keys ^ (stream - 2**64 if stream >= 2**63 else stream))
+    return mix(keys ^ ((stream ^ 2**63) - 2**63))  # the same 64 bits, signed
 
 
 def keep(keys: Tensor, rate: float, *, seed: int, step: int, view: int, purpose: int) -> Tensor:
@@ -50,7 +50,7 @@ def edge_keys(receivers: Tensor, senders: Tensor, n: int, both_directions: bool)
 def sample_nodes(n_nodes: int, size: int, *, seed: int, step: int, device: torch.device | str = "cpu") -> Tensor:
     """Draw ``size`` different nodes, uniformly, in increasing order."""
     numbers = draw(numbered_keys(n_nodes, device), seed=seed, step=step, view=0, purpose=NODES)
-    return torch.topk(numbers, size, sorted=False).indices.sort().values
+    return torch.topk(numbers, size).indices.sort().values
 
 
 def shuffled(positions: Tensor, n: int, *, seed: int, epoch: int) -> Tensor:
@@ -58,7 +58,7 @@ def shuffled(positions: Tensor, n: int, *, seed: int, epoch: int) -> Tensor:
 
     A Feistel network is a permutation of a power of 4; what falls outside 0 .. n - 1 goes round again.
     """
-    half = max(1, ((n - 1).bit_length() + 1) // 2)
+    half = ((n - 1).bit_length() + 1) // 2
     mask = (1 << half) - 1
     result = positions.clone()
     todo = torch.arange(len(positions))

@@ -72,7 +72,7 @@ def cost(graph: Graph, parts: Array, *, edges_at_once: int = 2**24) -> Partition
         cut += int(crosses.sum())
         source, target = senders[crosses], parts[receivers[crosses]]
         np.bitwise_or.at(received, (target, source // 8), (1 << (source % 8)).astype(np.uint8))
-    halos = np.array([np.unpackbits(bits).sum(dtype=np.int64) for bits in received])
+    halos = np.array([np.unpackbits(bits).sum() for bits in received])
     return PartitionCost(cut, int(halos.sum()), int(np.bincount(parts).max()), int(halos.max()))
 
 

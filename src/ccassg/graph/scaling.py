@@ -4,6 +4,7 @@ Both are measured on the graph that a model is trained on and kept with it, so t
 of 0 marks a column that was constant there: it becomes 0, for new nodes too, since training learned nothing from it.
 """
 
+import math
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ class Scaling(NamedTuple):
 
 def means_and_deviations(matrix: Array, piece: int = PIECE_ENTRIES) -> tuple[Array, Array]:
     """Return means and standard deviations of the columns of a float32 array, in float64, a piece of it at a time."""
-    n = max(1, len(matrix))
+    n = len(matrix) or math.inf  # of no rows, means and squares are 0
     # Counted from the first row, so that a constant column has exactly its value as mean, and deviation 0.
     first = matrix[0].astype(np.float64) if len(matrix) else np.zeros(matrix.shape[1])
     means, squares = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])

@@ -128,7 +128,7 @@ def transpose_order(a: CSR) -> tuple[Tensor, Tensor, Tensor]:
 
 def transpose(a: CSR) -> CSR:
     """Return the transpose as CSR, columns in order within each row."""
-    if a.values.device.type == "cpu" and not a.values.requires_grad:
+    if a.values.device.type == "cpu":
         # SciPy's counting sort is several times faster than a general one.
         by_column = a.to_scipy().tocsc()
         indptr, indices, values = map(torch.from_numpy, (by_column.indptr, by_column.indices, by_column.data))
@@ -164,10 +164,9 @@ def select_rows(a: CSR, rows: Tensor) -> CSR:
 
 def compact_columns(a: CSR) -> tuple[CSR, Tensor]:
     """Leave out columns without entries; also return the old numbers of those that stay, in order."""
-    used = torch.zeros(a.shape[1], dtype=torch.bool, device=a.indices.device)
-    used[a.indices] = True
-    columns = used.nonzero().squeeze(1)
-    place = torch.empty(a.shape[1], dtype=a.indices.dtype, device=a.indices.device)
+    place = a.indices.new_zeros(a.shape[1])
+    place[a.indices] = True
+    columns = place.nonzero().squeeze(1)
     place[columns] = torch.arange(len(columns), dtype=a.indices.dtype, device=a.indices.device)
     return CSR(a.indptr, place[a.indices], a.values, (a.shape[0], len(columns))), columns
 

@@ -80,8 +80,7 @@ def core_numbers(adjacency: sp.csr_array) -> Array:
     n = len(left)
     core = np.zeros(n, np.int64)
     alive = np.ones(n, bool)
-    k = 0
-    front = np.flatnonzero(left <= 0)
+    front = left[:0]
     n_left = n
     while n_left:
         if not len(front):
@@ -107,16 +106,16 @@ def _clustering(
     pairs = degree * (degree - 1)
     if pairs.sum() > max_wedges:
         return _sampled_clustering(a, rng, n_samples)
-    closed = np.zeros(a.shape[0])
-    for start in range(0, a.shape[0], 4096):
+    closed = np.zeros_like(degree)
+    for start in range(0, len(degree), 4096):
         rows = a[start : start + 4096]
         closed[start : start + 4096] = np.asarray((rows @ a).multiply(rows).sum(axis=1)).ravel()
     return np.divide(closed, pairs, out=np.zeros_like(closed), where=pairs > 0)
 
 
 def _sampled_clustering(a: sp.csr_array, rng: np.random.Generator, n_samples: int) -> Array:
-    n = a.shape[0]
     degree = np.diff(a.indptr)
+    n = len(degree)
     share = np.zeros(n)
     nodes = np.flatnonzero(degree >= 2)
     keys = np.repeat(np.arange(n), degree) * n + a.indices
@@ -147,14 +146,13 @@ def _eigenvectors(
     dense_nodes: int = DENSE_NODES,
     lanczos_nodes: int = LANCZOS_NODES,
 ) -> Array:
-    """Return the leading eigenvectors of the normalised adjacency, shape (n, k), largest eigenvalue first."""
+    """Return the leading eigenvectors of the normalised adjacency, shape (n, k), largest eigenvalue first; every node has an edge."""
     import scipy.linalg
     import scipy.sparse.linalg
 
     n = len(degree)
-    scale = np.divide(1, np.sqrt(degree), out=np.zeros(n), where=degree > 0)
-    diagonal = sp.dia_array((scale[None], [0]), shape=(n, n))
-    m = sp.csr_array(diagonal @ a @ diagonal)
+    scale = sp.diags_array(1 / np.sqrt(degree))
+    m = sp.csr_array(scale @ a @ scale)
     if n <= dense_nodes or k >= n // 2:
         vectors = scipy.linalg.eigh(m.toarray())[1][:, ::-1][:, :k]
     elif n <= lanczos_nodes:
@@ -162,13 +160,12 @@ def _eigenvectors(
             values, vectors = scipy.sparse.linalg.eigsh(
                 m, k=k, which="LA", v0=rng.standard_normal(n), ncv=min(n - 1, 3 * k + 20), tol=1e-5, maxiter=200
             )
-            vectors = vectors[:, np.argsort(-values, kind="stable")]
+            vectors = vectors[:, np.argsort(-values)]
         except scipy.sparse.linalg.ArpackNoConvergence:
             vectors = _subspace(m, k, rng)
     else:
         vectors = _subspace(m, k, rng)
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
-    return vectors * np.where(largest < 0, -1, 1)
+    return vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(k)])
 
 
 def _subspace(m: sp.csr_array, k: int, rng: np.random.Generator, n_steps: int = 20) -> Array:
@@ -176,8 +173,7 @@ def _subspace(m: sp.csr_array, k: int, rng: np.random.Generator, n_steps: int = 
     q = np.linalg.qr(rng.standard_normal((m.shape[0], k + 8)))[0]
     for _ in range(n_steps):
         q = np.linalg.qr((m @ q + q) / 2)[0]
-    values, rotation = np.linalg.eigh(q.T @ (m @ q))
-    return (q @ rotation[:, np.argsort(-values, kind="stable")])[:, :k]
+    return (q @ np.linalg.eigh(q.T @ (m @ q))[1])[:, ::-1][:, :k]
 
 
 def _standardised(columns: Array) -> Array:

@@ -12,6 +12,8 @@ from ccassg.graph import Array
 from ccassg.io.tables import Column, FrameTable, is_string, plain, shown
 
 LINE_BREAK = re.compile(rb"[\r\n]")
+# Numbers are marked in a table of up to so many cells for each, which beats hashing by far.
+MARK_CELLS = 4
 
 
 def as_ids(column: Column, *, line_breaks: bool = False) -> pa.Array:
@@ -74,7 +76,7 @@ def number_ids(*columns: pa.Array) -> tuple[pa.Array, Array]:
     if pa.types.is_integer(merged.type):
         numbers = merged.to_numpy()
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < 4 * len(numbers) + 1024:  # close together: a table of marks beats hashing by far
+        if high - low < MARK_CELLS * len(numbers):
             offsets, marks = numbers - low, np.zeros(high - low + 1, bool)
             marks[offsets] = True
             return pa.array(np.flatnonzero(marks) + low), (np.cumsum(marks, dtype=np.int64) - 1)[offsets]

@@ -24,8 +24,8 @@ class Algorithm1:
         features: Any = graph.features
         self.features = torch.as_tensor(features.toarray() if hasattr(features, "toarray") else features).to(device)
         edges = graph.adjacency().tocoo()
-        self.senders = torch.as_tensor(edges.row, dtype=torch.int64).to(device)
-        self.receivers = torch.as_tensor(edges.col, dtype=torch.int64).to(device)
+        self.senders = torch.as_tensor(edges.row).to(device)
+        self.receivers = torch.as_tensor(edges.col).to(device)
         # `f: encoder network`: a GCN, or an MLP with batch normalisation.
         dims = [graph.n_features, *[settings["hidden_dim"]] * (settings["n_layers"] - 1), settings["embedding_dim"]]
         self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in itertools.pairwise(dims)])
@@ -77,7 +77,7 @@ def cca_ssg(z1: Tensor, z2: Tensor, decorrelation: float) -> Tensor:
     z2_norm = (z2 - z2.mean(0)) / z2.std(0, correction=0) / math.sqrt(n)
     c1 = torch.mm(z1_norm.T, z1_norm)  # `c1 = torch.mm(z1_norm.T(), z1_norm)`
     c2 = torch.mm(z2_norm.T, z2_norm)  # `c2 = torch.mm(z2_norm.T(), z2_norm)`
-    iden = torch.eye(d, dtype=z1.dtype, device=z1.device)  # `iden = torch.eye(D)`
+    iden = torch.eye(d, device=z1.device)  # `iden = torch.eye(D)`
     # `loss_inv = (z1_norm - z2_norm).pow(2).sum()`
     # paper: that is 2 D - 2 trace(C). The appendix and the released code take -trace(C), to which every published lambda belongs.
     loss_inv = -torch.diagonal(torch.mm(z1_norm.T, z2_norm)).sum()
@@ -92,6 +92,6 @@ def normalized_adjacency(receivers: Tensor, senders: Tensor, n: int) -> Tensor:
     # Self-loops go in after dropping, so that no node loses itself.
     loops = torch.arange(n, device=senders.device)
     rows, cols = torch.cat([receivers, loops]), torch.cat([senders, loops])
-    received, sent = torch.bincount(rows, minlength=n), torch.bincount(cols, minlength=n)
+    received, sent = torch.bincount(rows), torch.bincount(cols)
     values = received.float().rsqrt()[rows] * sent.float().rsqrt()[cols]
     return torch.sparse_coo_tensor(torch.stack([rows, cols]), values, (n, n)).to_sparse_csr()

@@ -39,7 +39,7 @@ class Encoder(nn.Module):
         self.weights = nn.ParameterList([nn.Parameter(torch.empty(pair)) for pair in pairs])
         self.biases = nn.ParameterList([nn.Parameter(torch.zeros(width)) for _, width in pairs])
         self.norms = nn.ModuleList([nn.BatchNorm1d(width) for _, width in pairs[:-1]] if batch_norm else [])
-        generator = torch.Generator().manual_seed(seed % 2**63)
+        generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for weight, bias in zip(self.weights, self.biases, strict=True):
                 fan_in, fan_out = weight.shape

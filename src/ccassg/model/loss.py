@@ -53,7 +53,7 @@ def cca_ssg_loss(h1: Tensor, h2: Tensor, objective: Objective) -> Terms:
     """Return the objective on two encoder outputs (n, d) of the same nodes, differentiable."""
     z1, z2 = standardize(h1), standardize(h2)
     invariance = -(z1 * z2).sum()
-    identity = torch.eye(z1.shape[1], dtype=z1.dtype, device=z1.device)
+    identity = torch.eye(z1.shape[1], device=z1.device)
     decorrelation = (z1.T @ z1 - identity).square().sum() + (z2.T @ z2 - identity).square().sum()
     loss = objective.invariance * invariance + objective.decorrelation * decorrelation
     return Terms(loss, invariance, decorrelation)

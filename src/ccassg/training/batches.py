@@ -71,7 +71,7 @@ def memory_for(batch_nodes: int, width: int) -> float:
 
 def batch_of(n_nodes: int, size: int, *, seed: int, step: int) -> Tensor:
     """Return the nodes of a step's batch, in increasing order: each epoch deals out the nodes anew, each at most once."""
-    epoch, k = divmod(step, max(1, n_nodes // size))
+    epoch, k = divmod(step, n_nodes // size)
     return draws.shuffled(torch.arange(k * size, (k + 1) * size), n_nodes, seed=seed, epoch=epoch).sort().values
 
 
@@ -181,8 +181,7 @@ class BatchViews:
         scale = torch.ones(len(nodes))
         if self.settings.max_neighbors:
             kept = numbers >= self._bars(_counts(rows, kept), v)[owner]
-            sampled = self._sums(rows, owner, kept)
-            scale = torch.where(sampled > 0, strength / sampled, scale)
+            scale = strength / self._sums(rows, owner, kept)  # NaN of a node without any is multiplied with none
         thin = sparse.select_entries(CSR(rows.indptr, senders, rows.values * scale[owner], rows.shape), kept)
         a = sparse.add_self_loops(thin)
         a.indices[a.indptr[1:].long() - 1] = nodes
@@ -192,8 +191,7 @@ class BatchViews:
         """Return the number from which a draw keeps an edge of each node, such that of so many kept ones about ``max_neighbors`` stay."""
         most, share = self.settings.max_neighbors, 1 - self.settings.edge_drop_rate[v]
         # Uniform on 64-bit integers: the top share of them is at or above this.
-        bars = (2.0**63 - (most / counts.double()).clamp_(max=1) * share * 2.0**64).clamp_(max=2.0**63 - 1024)
-        return torch.where(counts > most, bars.long(), draws.threshold(self.settings.edge_drop_rate[v]))
+        return (2.0**63 - (most / counts.double()).clamp_(max=1) * share * 2.0**64).long()
 
     def _sent(self, nodes: Tensor, step: int, v: int) -> Tensor:
         """Return what each node sends in a view, its self-loop included, (len(nodes),).

@@ -115,7 +115,7 @@ class Ranks:
         shared = tensor.contiguous()
         with _lost_ranks(f"by rank {self.rank} of {self.size}"):
             dist.all_reduce(shared, group=self._group)
-        return tensor if shared is tensor else tensor.copy_(shared)
+        return tensor.copy_(shared)
 
     def swap(self, received: Tensor, sent: Tensor, receive_counts: list[int], send_counts: list[int]) -> None:
         """Send ``send_counts[r]`` rows to every rank r, and fill ``received`` with what comes from each."""

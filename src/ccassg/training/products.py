@@ -116,7 +116,7 @@ def _product(x: Tensor | CSR, dense: Tensor, out: Tensor | None = None) -> Tenso
 
 def in_faster_form(features: Tensor | CSR) -> Tensor | CSR:
     """Return the same features, dense if so many of them are stored that a dense product is faster."""
-    if isinstance(features, CSR) and features.nnz / max(1, math.prod(features.shape)) >= DENSE_FROM:
+    if isinstance(features, CSR) and features.nnz >= DENSE_FROM * math.prod(features.shape):
         return features.to_dense()
     return features
 

@@ -163,6 +163,6 @@ def test_what_is_read_in_order_is_released_after_every_block_and_the_rest_at_the
     def note(array):
         released.append(names.get(id(array), "z" if hasattr(array, "filename") else "room"))
 
-    monkeypatch.setattr(embedding, "release", note)
+    monkeypatch.setattr(share, "release", note)
     embed_blocks(make((F, width)), graph, tmp_path / "z.npy", block=45)
     assert " ".join(released).split() == f"{expected} z | z |".split()  # at last, whether all is finite

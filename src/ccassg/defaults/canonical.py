@@ -55,6 +55,7 @@ def fit(
     x = encoder.prepare(features)
     if isinstance(x, CSR) and x.nnz > DENSE_FROM * x.shape[0] * x.shape[1]:
         x = x.to_dense()
+    _require_differences(x)
     space = principal_directions(x, SPACE, rng)
     y = _multiply(x, space)
     sets, correlation = [_own(y, x, space), space], 0.0
@@ -164,6 +165,17 @@ def _prepared(features: Tensor | CSR, device: torch.device | str) -> Canonical:
     return encoder
 
 
+def _require_differences(x: Tensor | CSR) -> None:
+    """Refuse features that are the same for all nodes, as placeholders are: they span no direction."""
+    alike = not isinstance(x, CSR) or bool((x.indptr.diff() == x.indptr[1]).all())
+    parts = [x.indices, x.values] if isinstance(x, CSR) else [x]
+    if alike and all(bool((rows == rows[0]).all()) for rows in (part.reshape(x.shape[0], -1) for part in parts)):
+        raise ValueError(
+            "all nodes have the same features, from which nothing can be learned: give features in which nodes differ, or none, "
+            "to have them made from the edges"
+        )
+
+
 def _own(y: Tensor, x: Tensor | CSR, space: Tensor) -> Tensor:
     """Return the directions of the own view, each multiplied by its correlation squared."""
     weights = torch.ones(len(y), device=y.device)
@@ -187,7 +199,8 @@ def _held_out(halves: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     found = []
     for (a, b), (other_a, other_b) in (halves, halves[::-1]):
         w = _solve(a, b)[1]
-        found.append((w * (other_a @ w)).sum(0) / (w * (other_b @ w)).sum(0))
+        # 0/0 where all nodes of the other half are alike: no evidence.
+        found.append(((w * (other_a @ w)).sum(0) / (w * (other_b @ w)).sum(0)).nan_to_num(0.0))
     return torch.stack(found).mean(0)
 
 

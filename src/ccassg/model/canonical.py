@@ -119,9 +119,9 @@ class Canonical(nn.Module):
 
 def roots(features: Tensor | CSR) -> Tensor | CSR:
     """Return the square roots of features; with their sign, should a new node have a negative one."""
-    if isinstance(features, CSR):
-        return features.with_values(roots(features.values))
-    return features.abs().sqrt_().copysign_(features)
+    values = features.values if isinstance(features, CSR) else features
+    values = values.abs().sqrt_().copysign_(values)
+    return features.with_values(values) if isinstance(features, CSR) else values
 
 
 def unit_rows(rows: Tensor, softening: float) -> Tensor:

@@ -324,6 +324,26 @@ def test_objects_are_read_as_files_are_with_notes_as_warnings(tmp_path, monkeypa
     np.testing.assert_allclose(again, wanted, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "features",
+    [np.ones((34, 3)), sp.eye_array(34), pd.DataFrame({"x": range(34)}), pl.DataFrame({"x": range(34)}), [[1.0]] * 34, "nodes.csv"],
+)  # fmt: skip
+def test_features_in_the_place_of_labels_are_refused_beside_a_graph(features):
+    karate = nx.karate_club_graph()
+    for graph in (karate, as_graph(karate), "cora"):
+        for call in (CCASSG().fit, CCASSG().fit_transform):
+            with pytest.raises(ValueError, match=r"features go in by name: fit\(g, features=X\)"):
+                call(graph, features)
+
+
+def test_labels_are_ignored_beside_a_graph_and_beside_features():
+    data, many = as_graph(EDGES.T, np.random.default_rng(0).normal(size=(40, 3))), np.ones((40, 2))
+    wanted = CCASSG(random_state=0).fit_transform(data)
+    for y in (np.ones(40), ["a"] * 40, [1] * 40, pd.Series([1] * 40)):
+        np.testing.assert_array_equal(CCASSG(random_state=0).fit_transform(data, y), wanted)
+    CCASSG(random_state=0).fit(data.features, many)  # of several outputs
+
+
 def test_graphs_without_features_get_structural_ones_with_a_warning():
     edges = pd.DataFrame({"source": EDGES[:, 0], "target": EDGES[:, 1]})
     for X in (nx.Graph(EDGES.tolist()), edges, pl.from_pandas(edges)):

@@ -27,7 +27,7 @@ from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
 from ccassg.model.presets import FAST, PRESETS
-from ccassg.system import System, with_weights
+from ccassg.system import System, refuse_features_as_labels, with_weights
 from ccassg.training.embedding import embed, embed_blocks
 from ccassg.training.head import GRAM_FROM
 from ccassg.training.loop import train
@@ -195,6 +195,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         on_step : function of (step, losses, n_steps), optional
             Called after every step; ``losses`` are ``loss``, ``invariance`` and ``decorrelation`` as floats by name.
         """
+        refuse_features_as_labels(X, y)
         check_count("checkpoint_every", checkpoint_every, 1)
         check_callable("on_step", on_step)
         path = None if checkpoint is None else Path(checkpoint)
@@ -269,7 +270,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     def fit_transform(
         self, X: Any, y: Any = None, *, features: Any = None, **fit_params: Any
     ) -> npt.NDArray[np.float32]:
-        """Train on a graph and embed it."""
+        """Fit to a graph and embed it."""
+        refuse_features_as_labels(X, y)
         data = self._opened(X if features is None else (X, features), reset=True)
         return self.fit(data, y, **fit_params).transform(data)
 

@@ -3,10 +3,12 @@
 import re
 import warnings
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from ccassg import Dataset, as_graph
+from ccassg.graph import FeatureSpace
 from ccassg.io import store
 from ccassg.io.open_graph import open_graph, open_object
 from ccassg.io.storewriter import write_store
@@ -129,6 +131,18 @@ def test_what_is_nowhere_is_named_with_what_there_is(tmp_path, monkeypatch, name
     sentence = f"{name} is neither a file or folder here nor a dataset's name (cora, citeseer, pubmed, computers, photo, cs, physics)"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         open_graph(name)
+
+
+def test_a_category_that_became_features_is_a_warning_unless_labels_are_known():
+    club = nx.karate_club_graph()
+    with pytest.warns(UserWarning, match=r"learns from 2 features: 'club' \(2 values\).* must not be among them"):
+        found = open_object(club)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        open_object(club, like=FeatureSpace.of(found))  # new data for a model
+        for node in club:
+            club.nodes[node]["label"] = node % 3
+        assert open_object(club).y is not None
 
 
 def test_what_is_learned_from_is_no_warning_and_all_else_is_whatever_its_words(tmp_path):

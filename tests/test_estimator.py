@@ -20,7 +20,7 @@ from ccassg.datasets import stochastic_block_graph
 from ccassg.model.presets import PRESETS
 from ccassg.systems import make
 
-SMALL = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
+SMALL = {"encoder": "gcn", "n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +96,11 @@ def test_pair_of_adjacency_and_features(data):
 def test_pipeline_on_plain_features():
     x = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
     y = (x[:, 0] > 0).astype(int)
-    pipeline = make_pipeline(CCASSG(**SMALL), LogisticRegression())
+    pipeline = make_pipeline(CCASSG(**SMALL | {"encoder": "mlp"}), LogisticRegression())
     assert pipeline.fit(x, y).score(x, y) > 0.6
 
 
-@pytest.mark.parametrize("given", [{}, {"n_steps": 1}])
+@pytest.mark.parametrize("given", [{}, {"encoder": "gcn", "n_steps": 1}])
 def test_defaults_never_exceed_what_the_data_can_fill(given):
     rng = np.random.default_rng(0)
     for n, f in ((10, 50), (50, 3), (4, 1), (2000, 700)):
@@ -112,14 +112,33 @@ def test_defaults_never_exceed_what_the_data_can_fill(given):
         assert width == min(512, most) if given else width == 5 * min(128, most) + 4 * min(256, most)
 
 
-def test_nothing_named_trains_nothing_and_a_setting_of_training_does(data):
+def test_nothing_named_trains_nothing_and_a_setting_of_training_asks_for_an_encoder(data):
     model = CCASSG(random_state=0).fit(data)
     assert model.settings_["encoder"] == "canonical"
     assert model.n_parameters_ == 0
     assert model.history_ == {"loss": [], "invariance": [], "decorrelation": []}
     assert any(reason.startswith("weight of neighbours = 1") for reason in model.reasons_)
-    assert CCASSG(learning_rate=0.01, n_steps=1).fit(data).settings_["encoder"] == "gcn"
-    assert CCASSG(second_view="neighbour", n_steps=1).fit(data).settings_["encoder"] == "mlp"
+    # A value that is the default says nothing of training, and any other never changes the method.
+    assert CCASSG(learning_rate=0.001).fit(data).settings_["encoder"] == "canonical"
+    for given in ({"learning_rate": 0.003}, {"n_steps": 5}, {"second_view": "neighbour"}):
+        with pytest.raises(ValueError, match=f"^{next(iter(given))} is of training.* name another encoder"):
+            CCASSG(**given).fit(data)
+    for width in (10, 20, 103):
+        with pytest.raises(
+            ValueError, match=f"embedding_dim must be at least 104.*got {width}; for a narrower one name"
+        ):
+            CCASSG(embedding_dim=width).fit(data)
+
+
+def test_a_saved_model_whose_encoder_was_not_named_loads_all_the_same(data, tmp_path):
+    """Before, a setting of training alone chose an encoder."""
+    model = CCASSG(**SMALL).fit(data.graph)
+    z = model.transform(data.graph)
+    model.encoder = "auto"
+    model.save(tmp_path / "model")
+    again = CCASSG.load(tmp_path / "model")
+    assert (again.encoder, again.n_steps) == ("auto", 3)
+    assert np.array_equal(again.transform(data.graph), z)
 
 
 def test_new_nodes_without_edges_are_embedded_by_their_own_features(data):
@@ -170,7 +189,7 @@ def test_hard_cases_are_finite(case, encoder, n_layers):
         ({"loss_nodes": 1}, "loss_nodes"),
         ({"second_view": "friend"}, "second_view must be 'node' or 'neighbour', got 'friend'"),
         ({"encoder": "gcn", "second_view": "neighbour"}, "goes with encoder='mlp'"),
-        ({"encoder": "canonical", "embedding_dim": 0}, "embedding_dim must be an integer, at least 1, got 0"),
+        ({"embedding_dim": 0}, "embedding_dim must be an integer, at least 1, got 0"),
         ({"random_state": -3}, "random_state"),
         ({"device": "gpu"}, r"device 'gpu' cannot be used \(.*\); cpu always can"),
         ({"device": 3.5}, "device 3.5 cannot be used"),
@@ -384,7 +403,9 @@ def test_pyg_data_is_scaled_as_files_are():
         assert model.transform(data).shape[0] == 40
 
 
-@pytest.mark.parametrize("given", [{}, {"n_steps": 40}, {"encoder": "mlp", "second_view": "neighbour"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"encoder": "gcn", "n_steps": 40}, {"encoder": "mlp", "second_view": "neighbour"}]
+)
 def test_embeddings_separate_planted_classes(data, given):
     model = CCASSG(random_state=0, **given)
     z = model.fit_transform(data.graph)

@@ -46,14 +46,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         L = -trace(Z1' Z2) + lambda (||Z1' Z1 - I||^2 + ||Z2' Z2 - I||^2)
 
     With nothing named, the encoder is linear, the second view of a node is one of its neighbours, and the best weights are
-    computed instead of trained (`ccassg.model.canonical`). Name a setting of training, or an encoder, for the paper's method.
+    computed instead of trained (`ccassg.model.canonical`). Name an encoder, "gcn" or "mlp", for the paper's method.
     Whatever is "auto" is chosen from the graph when fitting, without labels; ``settings_`` says what, ``reasons_`` why.
 
     Parameters
     ----------
     encoder : {"auto", "canonical", "gcn", "mlp"}
         Canonical directions, of a node's own features and of its neighbours, without training; or, trained as in the paper, graph
-        convolutions or an MLP that sees only a node's own features. "auto" is canonical unless a setting of training is named.
+        convolutions or an MLP that sees only a node's own features. "auto" is canonical; settings of training are refused with it.
     n_layers : int or "auto"
         Layers of a trained encoder; with one, its width is the embedding's.
     hidden_dim, embedding_dim : int or "auto"

@@ -1,5 +1,7 @@
 """Automatic settings: from the graph, with a reason each, and never over the user's own."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -22,8 +24,8 @@ def choose_for(given, data):
 
 
 def test_every_auto_of_training_is_replaced_with_a_reason():
-    chosen, reasons = choose_for({"learning_rate": 0.01}, graph(100, 20))
-    automatic = [name for name, value in CCASSG().get_params().items() if value == "auto"]
+    chosen, reasons = choose_for({"encoder": "gcn", "learning_rate": 0.01}, graph(100, 20))
+    automatic = [name for name, value in CCASSG(encoder="gcn").get_params().items() if value == "auto"]
     assert "auto" not in [value for value in chosen.values() if isinstance(value, str)]
     assert sorted(reason.split(" = ")[0] for reason in reasons) == sorted(automatic)
 
@@ -34,12 +36,16 @@ def test_nothing_named_needs_no_setting_of_training():
     assert [reason.split(" = ")[0] for reason in reasons] == ["encoder", "embedding_dim"]
 
 
+@pytest.mark.parametrize("encoder", ["auto", "canonical"])
 @pytest.mark.parametrize("name", OF_TRAINING)
-def test_a_setting_of_training_asks_for_a_trained_encoder(name):
-    given = {"second_view": "neighbour"} if name == "second_view" else {name: 0.5}
-    chosen, reasons = choose_for(given, graph(100, 20))
-    assert chosen["encoder"] == ("mlp" if name == "second_view" else "gcn")
-    assert reasons[0].startswith(f"encoder = {chosen['encoder']}: {name} is of training")
+def test_a_setting_of_training_needs_an_encoder_that_is_trained(name, encoder):
+    sentence = (
+        f"{name} is of training, and canonical directions, the default, are not trained: name another encoder, "
+        'encoder="gcn" or "mlp" (--set encoder=gcn)'
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        choose_for({"encoder": encoder, name: 0.5}, graph(100, 20))
+    assert choose_for({"encoder": "mlp", name: 0.5}, graph(100, 20))[0][name] == 0.5
 
 
 def test_every_parameter_is_of_training_or_not():
@@ -51,11 +57,20 @@ def test_batches_keep_the_default():
     assert choose_for({"batch_nodes": 32}, graph(100, 20))[0]["encoder"] == "canonical"
 
 
-def test_too_few_dimensions_for_parts_ask_for_a_trained_encoder():
-    assert choose_for({"embedding_dim": 104}, graph(100, 20))[0]["encoder"] == "canonical"
-    chosen, reasons = choose_for({"embedding_dim": 103}, graph(100, 20))
-    assert (chosen["encoder"], chosen["embedding_dim"]) == ("gcn", 103)
-    assert "103 dimensions are too few for parts side by side, which take 104" in reasons[0]
+@pytest.mark.parametrize("encoder", ["auto", "canonical"])
+@pytest.mark.parametrize(
+    ("n", "f", "edges", "least"), [(3000, 700, 1, 104), (3000, 700, 0, 24), (100, 5, 1, 45), (100, 5, 0, 10)]
+)
+def test_a_width_that_parts_side_by_side_cannot_share_is_refused(n, f, edges, least, encoder):
+    data = graph(n, f, [[0] * edges, [1] * edges])
+    assert choose_for({"encoder": encoder, "embedding_dim": least}, data)[0]["embedding_dim"] == least
+    sentence = (
+        f"embedding_dim must be at least {least} for canonical directions, the default, got {least - 1}; for a narrower one name "
+        'another encoder, encoder="gcn" or "mlp" (--set encoder=gcn)'
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        choose_for({"encoder": encoder, "embedding_dim": least - 1}, data)
+    assert choose_for({"encoder": "gcn", "embedding_dim": least - 1}, data)[0]["embedding_dim"] == least - 1
 
 
 def test_what_the_user_says_stays_and_the_rest_follows_it():
@@ -65,11 +80,8 @@ def test_what_the_user_says_stays_and_the_rest_follows_it():
     assert not any(reason.startswith(("embedding_dim", "n_layers", "encoder")) for reason in reasons)
 
 
-def test_without_edges_two_parts_or_an_mlp():
-    empty = as_graph(np.zeros((2, 0), int), np.ones((50, 7)))
-    assert choose_for({}, empty)[0]["embedding_dim"] == 2 * 7
-    chosen, _ = choose_for({"n_steps": 3}, empty)
-    assert (chosen["encoder"], chosen["edge_drop_rate"]) == ("mlp", 0.0)
+def test_without_edges_two_parts():
+    assert choose_for({}, graph(50, 7, np.zeros((2, 0), int)))[0]["embedding_dim"] == 2 * 7
 
 
 def test_the_loss_of_a_large_graph_is_on_some_of_its_nodes(monkeypatch):
@@ -84,14 +96,8 @@ def test_the_loss_of_a_large_graph_is_on_some_of_its_nodes(monkeypatch):
     assert loss_nodes(EXACT_UP_TO + 1, loss_nodes=None) == (None, [])
     assert loss_nodes(EXACT_UP_TO + 1, loss_nodes=99) == (99, [])
     assert loss_nodes(EXACT_UP_TO + 1, batch_nodes=512)[0] is None
-    assert choose_for({"second_view": "neighbour"}, graph(EXACT_UP_TO + 1, 3))[0]["loss_nodes"] == LOSS_NODES
     monkeypatch.setenv("WORLD_SIZE", "2")  # as in a process that torchrun started with another
     assert loss_nodes(EXACT_UP_TO + 1)[0] is None
-
-
-def test_what_canonical_directions_cannot_heed_is_said():
-    _, reasons = choose_for({"encoder": "canonical", "n_steps": 3}, graph(100, 20))
-    assert reasons[-1] == "n_steps has no use: canonical directions are not trained"
 
 
 def test_the_settings_of_training_that_are_chosen():

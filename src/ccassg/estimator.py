@@ -56,20 +56,26 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         convolutions or an MLP that sees only a node's own features. "auto" is canonical; settings of training are refused with it.
     n_layers : int or "auto"
         Layers of a trained encoder; with one, its width is the embedding's.
-    hidden_dim, embedding_dim : int or "auto"
-        Widths of the hidden layers and of the embedding. Automatic ones never exceed what the data can fill.
+    hidden_dim : int or "auto"
+        Width of the hidden layers of a trained encoder.
+    embedding_dim : int or "auto"
+        Width of the embedding. No part of an automatic one is wider than the features, or than half the nodes.
     second_view : {"node", "neighbour"}
         What an MLP compares a node with: itself, as in the paper, or one of its neighbours, another at every step.
     decorrelation : float or "auto"
         The trade-off lambda (of the appendix's form of the loss, as every published value).
-    edge_drop_rate, feature_mask_rate : float or "auto", or a pair of floats, one per view
-        Probability that an edge is dropped, and that a feature column is masked, per view and step.
+    edge_drop_rate : float or "auto", or a pair of floats, one per view
+        Probability that an edge is dropped, per view and step.
+    feature_mask_rate : float or "auto", or a pair of floats, one per view
+        Probability that a feature column is masked, per view and step.
     n_steps : int or "auto"
         Training steps.
     early_stopping : bool
         Stop before ``n_steps`` when the loss hardly falls any more: later steps whiten noise.
-    learning_rate, weight_decay : float
-        Of Adam.
+    learning_rate : float
+        Step size of Adam.
+    weight_decay : float
+        Of Adam, an L2 term in the gradient.
     drop_both_directions : bool
         Drop the two directions of an undirected edge together. The released code of the paper does not.
     loss_nodes : int, "auto" or None

@@ -7,6 +7,7 @@ import pytest
 
 from ccassg import CCASSG, as_graph
 from ccassg.defaults.choice import EXACT_UP_TO, LOSS_NODES, OF_TRAINING, choose, fillable_width
+from ccassg.model.presets import PRESETS
 
 
 def graph(n, f, edges=((0,), (1,))):
@@ -98,6 +99,60 @@ def test_the_loss_of_a_large_graph_is_on_some_of_its_nodes(monkeypatch):
     assert loss_nodes(EXACT_UP_TO + 1, batch_nodes=512)[0] is None
     monkeypatch.setenv("WORLD_SIZE", "2")  # as in a process that torchrun started with another
     assert loss_nodes(EXACT_UP_TO + 1)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("n", "f", "edges", "said"),
+    [
+        (3000, 700, 1, "1664: a part of 128 columns, four of 256 and four of 128"),
+        (3000, 37, 1, "333: nine parts of 37 columns, as there are only 37 features"),
+        (3000, 200, 1, "1440: a part of 128 columns, four of 200 and four of 128, as there are only 200 features"),
+        (34, 700, 1, "153: nine parts of 17 columns, as there are only 34 nodes"),
+        (2, 1, 1, "9: nine parts of 1 column, as there is only 1 feature"),
+        (3000, 700, 0, "384: a part of 128 columns and one of 256"),
+        (3000, 3, 0, "6: two parts of 3 columns, as there are only 3 features"),
+    ],
+)
+def test_the_reason_of_a_width_is_what_it_is_made_of(n, f, edges, said):
+    assert choose_for({}, graph(n, f, [[0] * edges, [1] * edges]))[1][1] == f"embedding_dim = {said}"
+
+
+@pytest.mark.parametrize(
+    ("encoder", "n", "f", "expected"),
+    [
+        (
+            "gcn", 3000, 700,
+            "n_layers = 2: the paper's choice on six of seven graphs|embedding_dim = 512: as in the paper|"
+            "hidden_dim = 512: twice the embedding, but at most 512 unless that is wider|"
+            "decorrelation = 0.001: the paper's 0.001 at width 512, more when narrower|"
+            "edge_drop_rate = 0.4: the paper has 0.3 to 0.5 for a GCN|"
+            "feature_mask_rate = 0.2: the paper has 0.1 to 0.3 on five of seven graphs|"
+            "n_steps = 50: the paper's choice on four of seven graphs; more would fit noise|"
+            "loss_nodes = None: the loss is on all nodes of up to 50,000",
+        ),
+        (
+            "mlp", 90, 100,
+            "n_layers = 2: the paper's choice on six of seven graphs|embedding_dim = 45: as there are only 90 nodes|"
+            "hidden_dim = 90: twice the embedding, but at most 512 unless that is wider|"
+            "decorrelation = 0.011: the paper's 0.001 at width 512, more when narrower|"
+            "edge_drop_rate = 0.0: an MLP sees no edges|"
+            "feature_mask_rate = 0.2: the paper has 0.1 to 0.3 on five of seven graphs|"
+            "n_steps = 50: the paper's choice on four of seven graphs; more would fit noise|"
+            "loss_nodes = None: the loss is on all nodes of up to 50,000",
+        ),
+    ],
+)  # fmt: skip
+def test_reasons_say_what_a_setting_is_chosen_by(encoder, n, f, expected):
+    assert choose_for({"encoder": encoder}, graph(n, f))[1] == expected.split("|")
+
+
+def test_what_the_reasons_say_of_the_paper_is_so():
+    presets = list(PRESETS.values())
+    assert sum(preset["n_layers"] == 2 for preset in presets) == 6
+    assert {preset["embedding_dim"] for preset in presets} == {512}
+    assert all(0.3 <= preset["edge_drop_rate"] <= 0.5 for preset in presets if preset["encoder"] == "gcn")
+    assert sum(0.1 <= preset["feature_mask_rate"] <= 0.3 for preset in presets) == 5
+    assert sum(preset["n_steps"] == 50 for preset in presets) == 4
 
 
 def test_the_settings_of_training_that_are_chosen():

@@ -104,11 +104,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     settings_ : dict
         The value in effect of every parameter; ``reasons_`` says why the automatic ones were chosen.
     n_parameters_ : int
-        Size of the model.
+        Number of trained values; 0 for canonical directions, which are solved.
     n_features_in_, feature_names_in_, scaling_
         Number, names (where they have any) and scaling (or None) of the feature columns seen in `fit`.
     fit_seconds_ : float
-        Time that training took.
+        Time that fitting took.
 
     Examples
     --------
@@ -182,14 +182,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         checkpoint_every: int = 50,
         on_step: OnStep | None = None,
     ) -> Self:
-        """Train the encoder.
+        """Solve for the default's directions, or train the encoder that was named.
 
         Parameters
         ----------
         X : Dataset, Graph, anything `read_graph` takes, a dataset's name, or a feature matrix (n, n_features)
             Files, frames and the objects of other libraries are read as by `read_graph`, whose notes become warnings; call it
             yourself for ids, labels and options. The names and the scaling in a dataset are kept, and new data are brought to
-            the same form. A plain matrix has no edges: the encoder is then an MLP and the only augmentation is masking.
+            the same form. A plain matrix has no edges: directions are then those of the features alone.
         y
             Ignored.
         features : optional
@@ -263,7 +263,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     def transform(self, X: Any, *, features: Any = None, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
 
-        X and ``features`` are as in `fit`; columns with names are brought to the order and the scale of training. With ``out``, a ``.npy`` file to make, the
+        X and ``features`` are as in `fit`; columns with names are brought to the order and the scale of fitting. With ``out``, a ``.npy`` file to make, the
         embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory.
         """
         check_is_fitted(self)

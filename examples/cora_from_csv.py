@@ -38,7 +38,7 @@ def main(folder: Path, n_steps: int, dim: int, n_seeds: int) -> float:
     for note in data.notes:
         print("note:", note)
 
-    model = ccassg.CCASSG(n_steps=n_steps, hidden_dim=dim, embedding_dim=dim, random_state=0)
+    model = ccassg.CCASSG(encoder="gcn", n_steps=n_steps, hidden_dim=dim, embedding_dim=dim, random_state=0)
     z = model.fit_transform(data)
     ccassg.write_embeddings(folder / "embedding.parquet", z, data.ids)
     model.save(folder / "model")
@@ -47,7 +47,9 @@ def main(folder: Path, n_steps: int, dim: int, n_seeds: int) -> float:
     print(f"linear probe on random splits of 10/10/80 %: {100 * result.accuracy:.1f} ± {100 * result.std:.1f} %")
     near, scores = ccassg.most_similar(z, 0, k=3)
     print("nearest to", data.ids[0], [(data.ids[i], round(float(s), 3)) for i, s in zip(near, scores, strict=True)])  # fmt: skip
-    print(f"the same by the program: ccassg fit {folder}/edges.csv --features {folder}/nodes.csv -o my-model")
+    print(
+        f"the same by the program: ccassg fit {folder}/edges.csv --features {folder}/nodes.csv -o my-model --set encoder=gcn"
+    )
     return float(result.accuracy)
 
 

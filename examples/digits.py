@@ -22,7 +22,7 @@ def main(n_steps: int, dim: int, n_images: int | None, n_seeds: int) -> dict[str
     for note in graph.notes:
         print("note:", note)
 
-    model = ccassg.CCASSG(hidden_dim=dim, embedding_dim=dim, n_steps=n_steps, random_state=0)
+    model = ccassg.CCASSG(encoder="gcn", hidden_dim=dim, embedding_dim=dim, n_steps=n_steps, random_state=0)
     embeddings = {"pixels": images, "ccassg": model.fit_transform(graph)}
     for reason in model.reasons_:
         print("chose", reason)

@@ -33,7 +33,7 @@ BRIEF: dict[str, dict[str, Any]] = {
     "gae": {"n_steps": 40},
     "dgi": {"embedding_dim": 32, "n_steps": 60, "learning_rate": 1e-2},
     "mvgrl": {"embedding_dim": 32, "n_steps": 60, "learning_rate": 1e-2},
-    "cca-ssg": {"hidden_dim": 32, "embedding_dim": 16, "n_steps": 20, "decorrelation": 1e-2},
+    "cca-ssg": {"encoder": "gcn", "hidden_dim": 32, "embedding_dim": 16, "n_steps": 20, "decorrelation": 1e-2},
     "gcn": {"n_steps": 60},
     "mlp": {"n_steps": 60},
     "gat": {"n_steps": 40, "n_heads": 2, "learning_rate": 2e-2},

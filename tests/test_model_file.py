@@ -54,7 +54,7 @@ def test_the_card_says_what_it_is_for(name: str, use: str, graph: Graph, tmp_pat
     model = make(name, n_steps=1)
     (model.fit(graph) if name == "grace" else model.fit(graph, np.arange(30) % 2)).save(tmp_path)
     card = (tmp_path / "README.md").read_text()
-    assert f"A trained {type(model).__name__}" in card
+    assert f"A fitted {type(model).__name__}" in card
     assert "nodes with 6 features" in card
     assert use in card
     assert "| learning_rate |" in card

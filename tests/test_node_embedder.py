@@ -19,7 +19,9 @@ def data():
 
 
 def model(**changes):
-    return CCASSG(**({"hidden_dim": 16, "embedding_dim": 8, "n_steps": 3, "random_state": 0} | changes))
+    return CCASSG(
+        **({"encoder": "gcn", "hidden_dim": 16, "embedding_dim": 8, "n_steps": 3, "random_state": 0} | changes)
+    )
 
 
 def pipeline(data):

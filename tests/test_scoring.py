@@ -218,7 +218,7 @@ def test_fit_and_page_and_evaluate_say_the_same(folder):
 
 def test_a_loss_that_rose_is_said_where_it_is_made(folder):
     data = read_graph(folder.parent)
-    model = CCASSG(random_state=0, n_steps=2, hidden_dim=8, embedding_dim=4).fit(data)
+    model = CCASSG(random_state=0, encoder="gcn", n_steps=2, hidden_dim=8, embedding_dim=4).fit(data)
     model.history_ = {"loss": [1.0, 2.0]}
     (said,) = (text for text in judge(model, data, model.transform(data)) if "loss" in text)
     assert "ended above its start (1 to 2)" in said

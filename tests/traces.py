@@ -30,6 +30,7 @@ NAMES = (*METHODS, DEFAULT)
 FILE = Path(__file__).with_name("traces.json")
 TOLERANCE = 1e-5
 SMALL = {
+    "encoder": "gcn",
     "n_steps": 3,
     "embedding_dim": 8,
     "hidden_dim": 8,

@@ -27,7 +27,7 @@ from ccassg.model.canonical import Canonical
 from ccassg.model.encoder import Encoder, gcn, mlp
 from ccassg.model.loss import Terms
 from ccassg.model.presets import FAST, PRESETS
-from ccassg.system import System, with_weights
+from ccassg.system import System, refuse_features_as_labels, with_weights
 from ccassg.training import distributed
 from ccassg.training.embedding import embed, embed_blocks
 from ccassg.training.head import GRAM_FROM
@@ -48,30 +48,36 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         L = -trace(Z1' Z2) + lambda (||Z1' Z1 - I||^2 + ||Z2' Z2 - I||^2)
 
     With nothing named, the encoder is linear, the second view of a node is one of its neighbours, and the best weights are
-    computed instead of trained (`ccassg.model.canonical`). Name a setting of training, or an encoder, for the paper's method.
+    computed instead of trained (`ccassg.model.canonical`). Name an encoder, "gcn" or "mlp", for the paper's method.
     Whatever is "auto" is chosen from the graph when fitting, without labels; ``settings_`` says what, ``reasons_`` why.
 
     Parameters
     ----------
     encoder : {"auto", "canonical", "gcn", "mlp"}
         Canonical directions, of a node's own features and of its neighbours, without training; or, trained as in the paper, graph
-        convolutions or an MLP that sees only a node's own features. "auto" is canonical unless a setting of training is named.
+        convolutions or an MLP that sees only a node's own features. "auto" is canonical; settings of training are refused with it.
     n_layers : int or "auto"
         Layers of a trained encoder; with one, its width is the embedding's.
-    hidden_dim, embedding_dim : int or "auto"
-        Widths of the hidden layers and of the embedding. Automatic ones never exceed what the data can fill.
+    hidden_dim : int or "auto"
+        Width of the hidden layers of a trained encoder.
+    embedding_dim : int or "auto"
+        Width of the embedding. No part of an automatic one is wider than the features, or than half the nodes.
     second_view : {"node", "neighbour"}
         What an MLP compares a node with: itself, as in the paper, or one of its neighbours, another at every step.
     decorrelation : float or "auto"
         The trade-off lambda (of the appendix's form of the loss, as every published value).
-    edge_drop_rate, feature_mask_rate : float or "auto", or a pair of floats, one per view
-        Probability that an edge is dropped, and that a feature column is masked, per view and step.
+    edge_drop_rate : float or "auto", or a pair of floats, one per view
+        Probability that an edge is dropped, per view and step.
+    feature_mask_rate : float or "auto", or a pair of floats, one per view
+        Probability that a feature column is masked, per view and step.
     n_steps : int or "auto"
         Training steps.
     early_stopping : bool
         Stop before ``n_steps`` when the loss hardly falls any more: later steps whiten noise.
-    learning_rate, weight_decay : float
-        Of Adam.
+    learning_rate : float
+        Step size of Adam.
+    weight_decay : float
+        Of Adam, an L2 term in the gradient.
     drop_both_directions : bool
         Drop the two directions of an undirected edge together. The released code of the paper does not.
     loss_nodes : int, "auto" or None
@@ -100,11 +106,11 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     settings_ : dict
         The value in effect of every parameter; ``reasons_`` says why the automatic ones were chosen.
     n_parameters_ : int
-        Size of the model.
+        Number of trained values; 0 for canonical directions, which are solved.
     n_features_in_, feature_names_in_, scaling_
         Number, names (where they have any) and scaling (or None) of the feature columns seen in `fit`.
     fit_seconds_ : float
-        Time that training took.
+        Time that fitting took.
 
     Examples
     --------
@@ -178,14 +184,14 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         checkpoint_every: int = 50,
         on_step: OnStep | None = None,
     ) -> Self:
-        """Train the encoder.
+        """Solve for the default's directions, or train the encoder that was named.
 
         Parameters
         ----------
         X : Dataset, Graph, anything `read_graph` takes, a dataset's name, or a feature matrix (n, n_features)
             Files, frames and the objects of other libraries are read as by `read_graph`, whose notes become warnings; call it
             yourself for ids, labels and options. The names and the scaling in a dataset are kept, and new data are brought to
-            the same form. A plain matrix has no edges: the encoder is then an MLP and the only augmentation is masking.
+            the same form. A plain matrix has no edges: directions are then those of the features alone.
         y
             Ignored.
         features : optional
@@ -197,6 +203,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
         on_step : function of (step, losses, n_steps), optional
             Called after every step; ``losses`` are ``loss``, ``invariance`` and ``decorrelation`` as floats by name.
         """
+        refuse_features_as_labels(X, y)
         check_count("checkpoint_every", checkpoint_every, 1)
         check_callable("on_step", on_step)
         path = None if checkpoint is None else Path(checkpoint)
@@ -277,7 +284,7 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     def transform(self, X: Any, *, features: Any = None, out: str | Path | None = None) -> npt.NDArray[np.float32]:
         """Embed the nodes of any graph with the same features, seen or not, (n, d).
 
-        X and ``features`` are as in `fit`; columns with names are brought to the order and the scale of training. With ``out``, a ``.npy`` file to make, the
+        X and ``features`` are as in `fit`; columns with names are brought to the order and the scale of fitting. With ``out``, a ``.npy`` file to make, the
         embedding is computed in blocks and comes back memory-mapped: for graphs whose activations do not fit into memory. In a session
         of several processes all call this with ``out``, and each embeds its share; the file and its rows are the first one's alone.
         """
@@ -293,7 +300,8 @@ class CCASSG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, System):
     def fit_transform(
         self, X: Any, y: Any = None, *, features: Any = None, **fit_params: Any
     ) -> npt.NDArray[np.float32]:
-        """Train on a graph and embed it."""
+        """Fit to a graph and embed it."""
+        refuse_features_as_labels(X, y)
         data = self._opened(X if features is None else (X, features), reset=True)
         return self.fit(data, y, **fit_params).transform(data)
 

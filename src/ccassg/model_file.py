@@ -38,8 +38,8 @@ class SavedModel:
 
     method: str  # the class of the system
     parameters: dict[str, Any]  # arguments of that class
-    features: FeatureSpace  # what it was trained on
-    state: dict[str, Any]  # what else training left behind, in JSON's types
+    features: FeatureSpace  # what it was fitted to
+    state: dict[str, Any]  # what else fitting left behind, in JSON's types
     fit_seconds: float
     history: dict[str, list[float]]  # the loss of every step, and its parts
     tensors: dict[str, Tensor]
@@ -115,8 +115,8 @@ def _card(config: dict[str, Any], kind: Kind) -> str:
     settings = config["state"].get("settings", config["parameters"])
     rows = "\n".join(f"| {name} | {value} |" for name, value in sorted(settings.items()))
     loss = config["history"]["loss"]
-    trained = f"Trained for {len(loss)} steps, final loss {loss[-1]:.4f}," if loss else "Fitted without steps,"
-    return f"""# A trained {config["method"]}
+    trained = f"Trained for {len(loss)} steps, final loss {loss[-1]:.4f}," if loss else "Fitted"
+    return f"""# A fitted {config["method"]}
 
 {about} {config["features"]["n_features"]} features.
 

@@ -22,6 +22,8 @@ from ccassg.graph import Dataset, FeatureSpace, Graph, as_graph
 from ccassg.graph.kinds import is_graph
 from ccassg.graph.scaling import Scaling
 from ccassg.io.graphs import open_object
+from ccassg.io.objects import holds_graph
+from ccassg.io.tables import is_frame, is_path
 from ccassg.model_file import SavedModel
 from ccassg.training import distributed
 from ccassg.training.reading import require_sound
@@ -176,6 +178,13 @@ class System(BaseEstimator, ABC):
     @abstractmethod
     def _restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Take back what `_state` and `_tensors` gave; the parameters are whatever the file says."""
+
+
+def refuse_features_as_labels(X: Any, y: Any) -> None:
+    """Refuse a table or matrix where scikit-learn has labels, beside a graph: they would go unread."""
+    is_table = getattr(y, "ndim", 0) == 2 or is_frame(y) or (isinstance(y, list) and bool(y) and np.ndim(y[0]) == 1)
+    if (is_table or is_path(y)) and (isinstance(X, (Dataset, Graph)) or holds_graph(X)):
+        raise ValueError("the second argument is y, which is ignored; features go in by name: fit(g, features=X)")
 
 
 def with_weights(make: Callable[[], Module], tensors: dict[str, Tensor]) -> Module:

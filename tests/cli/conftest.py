@@ -9,7 +9,7 @@ import pytest
 
 from ccassg.cli import main
 
-QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
+QUICK = ("--set", "encoder=gcn", "--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
 
 
 @pytest.fixture(scope="session")

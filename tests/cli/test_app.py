@@ -136,7 +136,7 @@ def test_settings_and_outputs_are_checked_before_files_are_read(program, tmp_pat
 )  # fmt: skip
 def test_settings_that_no_memory_holds_are_one_sentence(program, bounded, tmp_path, setting, sentence):
     bounded()
-    code, _, err = program("fit", "cora", "-o", tmp_path / "m", "--set", setting)
+    code, _, err = program("fit", "cora", "-o", tmp_path / "m", "--set", "encoder=gcn", "--set", setting)
     assert code == 2
     assert err.startswith(sentence)
     assert len(err.splitlines()) == 1
@@ -214,7 +214,7 @@ def test_nothing_of_a_user_is_ever_replaced(program, theirs, command, sentence):
 def test_the_same_command_again_replaces_what_it_wrote(program, theirs):
     before = theirs()
     for command in (
-        "fit graph -o new -s n_steps=2 --label-column label --json fit.json",
+        "fit graph -o new -s encoder=gcn -s n_steps=2 --label-column label --json fit.json",
         "embed m graph -o z.parquet --json embed.json",
         "report m -o page.html --seeds 1",
         "similar m n1 --json similar.json",
@@ -235,7 +235,7 @@ def test_two_outputs_of_one_name(program, theirs):
 @pytest.mark.parametrize("target", ["-", "/dev/stdout"])
 def test_json_on_standard_output_stands_there_alone(program, theirs, target):
     before = theirs()
-    for command in ("similar m n1", "evaluate m", "fit graph -o new -s n_steps=2", "datasets"):
+    for command in ("similar m n1", "evaluate m", "fit graph -o new -s encoder=gcn -s n_steps=2", "datasets"):
         code, out, err = program(*command.split(), "--json", target)
         assert code == 0
         assert json.loads(out)["written_by"].startswith("ccassg result, sha256 ")
@@ -256,7 +256,7 @@ def test_links_and_devices_are_written_through_or_refused(program, theirs):
     for command in ("report m -o", "embed m graph -o", "similar m n1 --json", "fit graph -o", "convert graph -o"):
         for target in ("away", "page.csv", "/dev/null"):
             assert program(*command.split(), target)[0] == (0 if "json" in command and target != "away" else 2)
-    assert program("fit", "graph", "-o", "folder", "-s", "n_steps=2")[0] == 0
+    assert program("fit", "graph", "-o", "folder", "-s", "encoder=gcn", "-s", "n_steps=2")[0] == 0
     assert (Path("real") / "run.json").exists(), "written through"
     assert all(Path(name).is_symlink() for name in ("away", "page.csv", "folder"))
     assert not Path("nowhere").exists()

@@ -14,7 +14,7 @@ import pytest
 import ccassg
 from ccassg.io.embeddings import read_embeddings
 
-QUICK = ("--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
+QUICK = ("--set", "encoder=gcn", "--set", "n_steps=5", "--set", "hidden_dim=8", "--set", "embedding_dim=3")
 
 
 def test_evaluate_with_and_without_labels(program, model, files, tmp_path):

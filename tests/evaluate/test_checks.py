@@ -1,6 +1,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
@@ -81,6 +82,18 @@ def test_labels():
     ]:
         with pytest.raises(ValueError, match=message):
             check_labels(y, 5)
+
+
+@pytest.mark.parametrize("form", [list, np.array, lambda y: np.array(y, dtype=object), pd.Series])
+def test_names_of_classes_are_numbered_in_their_order(form):
+    assert check_labels(form(["b", "a", "b", ""]), 4).tolist() == [1, 0, 1, -1]
+    assert check_labels(["b", None, float("nan"), "a"], 4).tolist() == [1, -1, -1, 0]
+    for y, message in [
+        ([None, "", None], "no node has a label"),
+        ([{}, "a", "b"], "or names of classes, got dtype object"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            check_labels(y, 3)
 
 
 def test_a_split_is_anything_with_three_parts():

@@ -117,6 +117,21 @@ def test_unit_rows(dtype):
     np.testing.assert_allclose(found, [[0.6, -0.8], [0, 0], [0.6, -0.8], [0.6, -0.8]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("ids", [[f"u{i}" for i in range(300)], np.arange(300) + 1000, list(range(1000, 1300))])
+def test_nodes_are_asked_for_by_their_ids(ids):
+    for rows in (7, [7], [299, 0]):
+        names = ids[rows] if rows == 7 else [ids[row] for row in rows]
+        for found, expected in zip(most_similar(Z, names, 4, ids=ids), most_similar(Z, rows, 4), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_ids_that_are_not_there_or_too_few_are_named():
+    with pytest.raises(ValueError, match=r"^ids has no 'u0012', only such as 'u1'$"):
+        most_similar(Z[:2], ["u1", "u0012"], ids=["u1", "u2"])
+    with pytest.raises(ValueError, match=r"^ids must hold one name per row of z, shape \(2,\), got \(3,\)$"):
+        most_similar(Z[:2], "u1", ids=["u1", "u2", "u3"])
+
+
 def test_k_is_cut_and_arguments_checked():
     assert most_similar(Z, 3, 10**6)[0].shape == (299,)
     for arguments, sentence in [

@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from ccassg import Dataset, as_graph
+from ccassg.graph import FeatureSpace
 from ccassg.io import store
 from ccassg.io.graphs import open_graph, open_object, read_graph
 from ccassg.io.storewriter import write_store
@@ -405,3 +407,15 @@ def test_what_is_learned_from_is_no_warning_and_all_else_is_whatever_its_words(t
     assert any("left out 'learns from'" in text for text in said)
     (learned,) = set(found.notes) - set(said)
     assert learned.endswith("nodes.csv: learns from 1 feature: 'x'; ids in 'id'")
+
+
+def test_a_category_that_became_features_is_a_warning_unless_labels_are_known():
+    club = nx.karate_club_graph()
+    with pytest.warns(UserWarning, match=r"learns from 2 features: 'club' \(2 values\).* must not be among them"):
+        found = open_object(club)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        open_object(club, like=FeatureSpace.of(found))  # new data for a model
+        for node in club:
+            club.nodes[node]["label"] = node % 3
+        assert open_object(club).y is not None

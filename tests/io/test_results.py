@@ -22,7 +22,7 @@ def fitted(folder, **read):
     (folder / "edges.csv").write_text("source,target\na,b\nb,c\n")
     read = {"graph": str(folder)} | read
     data = open_graph(read["graph"], **{key: value for key, value in read.items() if key != "graph"})
-    model = CCASSG(n_steps=1, hidden_dim=2, embedding_dim=2).fit(data)
+    model = CCASSG(encoder="gcn", n_steps=1, hidden_dim=2, embedding_dim=2).fit(data)
     save_run(folder / "m", model, data, model.transform(data), source="mine", provenance={}, read_from=read)
     return folder / "m"
 

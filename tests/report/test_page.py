@@ -109,7 +109,7 @@ def shown(file):
 def test_write_report_takes_all_from_the_dataset_the_model_and_the_probe(tmp_path):
     data = stochastic_block_graph(40, n_classes=2, seed=0)
     data = dataclasses.replace(data, notes=("a note",), class_names=("red", "green", "nobody's"))
-    model = CCASSG(n_steps=2, hidden_dim=4, embedding_dim=4, random_state=0)
+    model = CCASSG(encoder="gcn", n_steps=2, hidden_dim=4, embedding_dim=4, random_state=0)
     z = model.fit_transform(data.graph)
     result = linear_probe(z, data.y, data.split(0), epochs=3)
     found = shown(write_report(tmp_path / "all.html", z, data, model=model, probe=result, layout=grid(40)))

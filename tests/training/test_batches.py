@@ -251,7 +251,7 @@ def test_a_store_trains_to_the_same_bits_as_memory(tmp_path):
 
 def test_batches_reach_the_estimator():
     graph = GRAPHS["dense"]
-    small = {"n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
+    small = {"encoder": "gcn", "n_steps": 3, "hidden_dim": 8, "embedding_dim": 4, "random_state": 0}
     z = CCASSG(batch_nodes=30, max_neighbors=3, **small).fit_transform(graph)
     assert z.shape == (N, 4)
     assert np.isfinite(z).all()

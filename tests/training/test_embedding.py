@@ -107,7 +107,7 @@ def test_a_block_has_a_node(tmp_path):
 
 
 def test_the_estimator_embeds_into_a_file(tmp_path):
-    model = CCASSG(n_steps=2, hidden_dim=8, embedding_dim=4, random_state=0).fit(GRAPHS["dense"])
+    model = CCASSG(encoder="gcn", n_steps=2, hidden_dim=8, embedding_dim=4, random_state=0).fit(GRAPHS["dense"])
     z = model.transform(GRAPHS["dense"], out=tmp_path / "z.npy")
     assert isinstance(z, np.memmap)
     np.testing.assert_allclose(z, model.transform(GRAPHS["dense"]), rtol=1e-4, atol=1e-5)

@@ -51,7 +51,7 @@ def prepare(folder: Path) -> None:
     good.mkdir()
     graph = as_graph(sp.random(12, 12, density=0.2, random_state=0), np.eye(12, 5))
     write_store(good / "store", graph)
-    CCASSG(n_steps=2, hidden_dim=4, embedding_dim=3, random_state=0).fit(
+    CCASSG(encoder="gcn", n_steps=2, hidden_dim=4, embedding_dim=3, random_state=0).fit(
         graph, checkpoint=good / "checkpoint.safetensors", checkpoint_every=1
     ).save(good / "model")
     (good / "run.json").write_text(json.dumps({"source": "x", "notes": ["a"], "graph": {"nodes": 3}, "dataset": None}))

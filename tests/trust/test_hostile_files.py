@@ -46,7 +46,7 @@ class Payload:
 
 @pytest.fixture
 def model(tmp_path):
-    CCASSG(n_steps=1, hidden_dim=4, embedding_dim=3, random_state=0).fit(GRAPH).save(tmp_path / "model")
+    CCASSG(encoder="gcn", n_steps=1, hidden_dim=4, embedding_dim=3, random_state=0).fit(GRAPH).save(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -201,7 +201,7 @@ def test_any_config_is_a_model_or_a_value_error(tmp_path_factory, bounded, count
     count("property tests", files=1)
     folder = tmp_path_factory.getbasetemp() / "any-config"
     if not folder.exists():
-        CCASSG(n_steps=1, hidden_dim=4, embedding_dim=3, random_state=0).fit(GRAPH).save(folder)
+        CCASSG(encoder="gcn", n_steps=1, hidden_dim=4, embedding_dim=3, random_state=0).fit(GRAPH).save(folder)
         (folder / "config.json").rename(folder / "good.json")
     good = json.loads((folder / "good.json").read_text())
     good["state"]["encoder"] |= encoder

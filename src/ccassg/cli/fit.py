@@ -112,7 +112,7 @@ def embed(
     ],
     json_file: JsonFile = None,
 ) -> None:
-    """Embed a graph with a trained model: nodes seen in training or not, one row each under its own id.
+    """Embed a graph with a fitted model: nodes seen in fitting or not, one row each under its own id.
 
     Started by torchrun, on one machine or several, its processes embed together.
 

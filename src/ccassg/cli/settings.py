@@ -43,8 +43,8 @@ def settings_of(cls: type) -> list[tuple[str, Any, str]]:
     texts: dict[str, str] = {}
     for each in reversed(cls.__mro__):
         body = (each.__doc__ or "").partition("Parameters\n    ----------\n")[2].partition("\n\n    Attributes")[0]
-        found = re.findall(r"^    (\w[\w, ]*) : .*\n((?:        .*\n?|\n)+)", body + "\n", re.MULTILINE)
-        texts |= {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+        found = re.findall(r"^    (\w+) : .*\n((?:        .*\n?|\n)+)", body + "\n", re.MULTILINE)
+        texts |= {name: " ".join(text.split()) for name, text in found}
         hints = inspect.get_annotations(each).items()
         texts |= {name: hint.__metadata__[0] for name, hint in hints if hasattr(hint, "__metadata__")}
     return [(name, default, texts.get(name, "")) for name, default in cls().get_params(deep=False).items()]

@@ -29,8 +29,10 @@ def stochastic_block_graph(
 
     Parameters
     ----------
-    n_nodes, n_classes : int
-        Size of the graph and number of blocks.
+    n_nodes : int
+        Size of the graph.
+    n_classes : int
+        Number of blocks.
     mean_degree : float
         Mean number of neighbours.
     homophily : float in [0, 1]

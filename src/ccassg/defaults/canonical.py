@@ -25,19 +25,21 @@ from ccassg.training.rows import feature_tensor, neighbours, take_rows
 
 # Raised when the same graph gets another embedding: recorded runs of the default name it.
 VERSION = 6
-# The space in which canonical directions are sought, and what its randomised search takes in addition.
+# All below was chosen on graphs of docs/studies.md, "Automatic settings". It lists the alternatives that lost; (*) has none there.
+# The space in which directions are sought: others lose up to 0.9 points where nodes are few. And what its random search adds (*).
 SPACE, OVERSAMPLING, N_ITERATIONS = 512, 16, 2
-# Own directions and those of neighbours; of principal ones, which shrink nothing, twice as many.
+# Own directions and those of neighbours, of which twice as many are no better; of principal ones, which shrink nothing, 256.
 WIDTH = 128
-# Rates at which columns are dropped in the own and in the neighbour view.
+# Rates at which columns are dropped in the own view, where nothing else tells the copies apart, and in that of neighbours (*).
 OWN_RATE, NEIGHBOUR_RATE = 0.8, 0.5
-# The correlation from which neighbours weigh as much as the node itself, and the least that they weigh.
+# The correlation from which neighbours weigh as much as the node itself, which is far from 0 on all real graphs tried, and the least
+# weight: equal ones end far below the raw features where edges are noise.
 FULL_WEIGHT_FROM, LEAST_WEIGHT = 0.1, 0.2
-# The first directions, whose correlations are evidence; and the neighbouring directions that correlations are averaged over.
+# The first directions, whose correlations are evidence; and the neighbouring ones that noisy correlations are averaged over (*).
 N_LEADING, WINDOW = 4, 9
-# Moments of more nodes than this are those of so many random ones, each with a few of its neighbours.
+# Moments of more nodes than this are those of so many random ones, each with a few of its neighbours: what bounds memory (*).
 MAX_NODES, MAX_NEIGHBOURS = 131_072, 4
-LEAST_CORRELATION = 1e-3
+LEAST_CORRELATION = 1e-3  # no direction is lost altogether (*)
 
 
 @torch.no_grad()
@@ -53,6 +55,7 @@ def fit(
     features = take_rows(feature_tensor(graph, "cpu"), pairs.nodes).to(device)
     encoder = _prepared(features, device)
     x = in_faster_form(encoder.prepare(features))
+    _require_differences(x)
     space = principal_directions(x, SPACE, rng)
     y = _multiply(x, space)
     sets, correlation = [_own(y, x, space), space], 0.0
@@ -161,6 +164,15 @@ def _prepared(features: Tensor | CSR, device: torch.device | str) -> Canonical:
     return encoder
 
 
+def _require_differences(x: Tensor | CSR) -> None:
+    """Refuse features that are the same for all nodes, as placeholders are: they span no direction."""
+    alike = not isinstance(x, CSR) or bool((x.indptr.diff() == x.indptr[1]).all())
+    parts = [x.indices, x.values] if isinstance(x, CSR) else [x]
+    if alike and all(bool((rows == rows[0]).all()) for rows in (part.reshape(x.shape[0], -1) for part in parts)):
+        said = "all nodes have the same features, from which nothing can be learned"
+        raise ValueError(f"{said}: give features in which nodes differ, or none, to have them made from the edges")
+
+
 def _own(y: Tensor, x: Tensor | CSR, space: Tensor) -> Tensor:
     """Return the directions of the own view, each multiplied by its correlation squared."""
     weights = torch.ones(len(y), device=y.device)
@@ -184,7 +196,8 @@ def _held_out(halves: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     found = []
     for (a, b), (other_a, other_b) in (halves, halves[::-1]):
         w = _solve(a, b)[1]
-        found.append((w * (other_a @ w)).sum(0) / (w * (other_b @ w)).sum(0))
+        measured = (w * (other_a @ w)).sum(0) / (w * (other_b @ w)).sum(0)
+        found.append(measured.nan_to_num(0.0))  # all nodes of the other half are alike
     return torch.stack(found).mean(0)
 
 

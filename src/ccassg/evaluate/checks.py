@@ -54,14 +54,17 @@ def check_embeddings(z: Any) -> list[Any]:
 
 
 def check_labels(y: Any, n_nodes: int) -> Array:
-    """Return labels as int64 of shape (n,), classes from 0, -1 for none; at least one label."""
-    labels = _as_array(y)
+    """Return labels as int64 of shape (n,), classes from 0, -1 for none; at least one label.
+
+    Names of classes are numbered in alphabetical order; None, NaN and "" are none.
+    """
+    labels = _numbered(_as_array(y))
     if labels.shape != (n_nodes,):
         raise ValueError(f"y has shape {labels.shape}, but the embedding has {n_nodes} rows; give one label per row")
     if labels.dtype.kind not in "biu":
         raise ValueError(
-            f"y must hold integers (classes from 0, -1 for none), got dtype {labels.dtype}; number the classes, e.g. by "
-            "numpy.unique(y, return_inverse=True)"
+            f"y must hold integers (classes from 0, -1 for none) or names of classes, got dtype {labels.dtype}; number the classes, "
+            "e.g. by numpy.unique(y, return_inverse=True)"
         )
     labels = labels.astype(np.int64)
     if labels.min() < -1:
@@ -118,6 +121,17 @@ def check_split(split: Split, labels: Array, name: str = "split") -> dict[str, A
                 "used before the end"
             )
     return parts
+
+
+def _numbered(labels: Array) -> Array:
+    """Number classes that are text, and return any other labels as they are."""
+    if labels.dtype.kind not in "UTO" or labels.ndim != 1:
+        return labels
+    names = labels.tolist()
+    if not all(name is None or isinstance(name, str) or (isinstance(name, float) and name != name) for name in names):
+        return labels
+    number = {name: i for i, name in enumerate(sorted({name for name in names if name and isinstance(name, str)}))}
+    return np.array([number.get(name, -1) for name in names])
 
 
 def _check_any(z: Any, name: str) -> Any:

@@ -54,7 +54,7 @@ def cluster_score(z: Any, y: npt.ArrayLike, *, seeds: int | Iterable[int] = rang
     ----------
     z : array of shape (n, d)
     y : int array of shape (n,)
-        Classes from 0, -1 for none. Used for the comparison only.
+        Classes from 0, -1 for none; or their names, None for none. Used for the comparison only.
     seeds : int or iterable of int
         One clustering each.
 
@@ -92,7 +92,7 @@ def knn_score(z: Any, y: npt.ArrayLike, k: int = 10, *, split: Split | None = No
     ----------
     z : array of shape (n, d)
     y : int array of shape (n,)
-        Classes from 0, -1 for none.
+        Classes from 0, -1 for none; or their names, None for none.
     k : int
         Voters; at most the number of candidates is used.
     split : object with index arrays ``train``, ``val`` and ``test``, optional

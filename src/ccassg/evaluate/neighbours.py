@@ -13,7 +13,9 @@ from ccassg.graph.checks import check_count, shown
 BLOCK = (256, 16_384)
 
 
-def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = "cosine") -> tuple[Array, Array]:
+def most_similar(
+    z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = "cosine", *, ids: Any = None
+) -> tuple[Array, Array]:
     """Find the nodes nearest to one node or to several.
 
     The search is exact, and done in blocks: memory does not grow with the number of pairs.
@@ -22,11 +24,13 @@ def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = 
     ----------
     z : float array of shape (n, d)
     query_index : int, or ints of shape (q,)
-        Rows of z; none is reported as similar to itself.
+        Rows of z, or, with ``ids``, names of nodes; none is reported as similar to itself.
     k : int
         How many; at most n - 1 are there.
     metric : {"cosine", "dot", "euclidean"}
         Under "cosine" a row of zeros has similarity 0 to all.
+    ids : sequence of n names, optional
+        The user's names of the rows, such as ``data.ids``. Rows are returned all the same: ``data.ids[indices]`` are their names.
 
     Returns
     -------
@@ -49,6 +53,8 @@ def most_similar(z: Any, query_index: npt.ArrayLike, k: int = 10, metric: str = 
     if rows.ndim != 2 or len(rows) < 2:
         raise ValueError(f"z must hold at least two rows of an embedding, got shape {rows.shape}")
     check_embedding(rows)
+    if ids is not None:
+        query_index = _rows_of(query_index, np.asarray(ids), len(rows))
     queries = np.atleast_1d(np.asarray(query_index))
     if queries.dtype.kind not in "iu" or queries.ndim != 1:
         raise ValueError(f"query_index must be row numbers, got {shown(query_index)}")
@@ -129,6 +135,18 @@ def unit_rows(z: Array) -> Array:
     scaled = np.ldexp(z, -exponent)
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
     return scaled / np.where(length > 0, length, 1)
+
+
+def _rows_of(names: Any, ids: Array, n: int) -> Array:
+    """Return the rows of names, one or several."""
+    if ids.shape != (n,):
+        raise ValueError(f"ids must hold one name per row of z, shape ({n},), got {ids.shape}")
+    row_of = {name: row for row, name in enumerate(ids.tolist())}
+    wanted = np.asarray(names, dtype=object)
+    missing = [name for name in wanted.reshape(-1).tolist() if name not in row_of]
+    if missing:
+        raise ValueError(f"ids has no {shown(missing[0])}, only such as {shown(ids.tolist()[0])}")
+    return np.vectorize(row_of.__getitem__, otypes=[np.int64])(wanted)
 
 
 def _as_products(queries: Array, table: Array, metric: str) -> tuple[Array, Array]:

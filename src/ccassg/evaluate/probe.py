@@ -52,7 +52,8 @@ def linear_probe(
         One embedding, or one per run. Computed in float64 if given so, else in float32. A SciPy matrix, such as the
         features of a graph, is made dense in parts only.
     y : int array of shape (n,), or Dataset
-        Classes from 0; -1 for nodes without a label, which no split may name. Or a dataset that has them.
+        Classes from 0; -1 for nodes without a label, which no split may name. Or names of classes, None for none, such as
+        ``data.labels``; or a dataset that has them.
     splits : object with index arrays ``train``, ``val`` and ``test``, or a sequence of them
         One split, or one per run. By default those of the dataset, ``y.split(seed)``; for an array of classes random ones:
         10 % of the labelled nodes to train on, 10 % to choose on, the rest to test on.

@@ -179,9 +179,11 @@ class Dataset:
         label_rate : float in (0, 1), optional
             Train on this share of all nodes instead, drawn at random but for one thing: where a class would be left
             out although there is room for it, one of its nodes takes the place of a node of a class that has several.
-        n_val, n_test : int
-            With ``label_rate``: the sizes of the other two sets, drawn at random from the rest. The paper names
-            1000 test nodes; it does not say on which nodes it chose the probe's epoch, so 500 are set apart for that.
+        n_val : int
+            With ``label_rate``: how many nodes to choose on, drawn at random from the rest. The paper does not say on which nodes
+            it chose the probe's epoch.
+        n_test : int
+            With ``label_rate``: how many nodes to test on, drawn at random from the rest; the paper's 1000.
 
         Returns
         -------

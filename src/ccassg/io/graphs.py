@@ -218,14 +218,16 @@ def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True,
 def open_object(data: Any, *, stacklevel: int = 3, **options: Any) -> Any:
     """Open what `open_graph` can, alone or in a pair with its features; return anything else, arrays and graphs, as it is.
 
-    What the program prints as notes are warnings here, at the line of the caller's caller, or as ``stacklevel`` says.
+    What the program prints as notes are warnings here, at the line of the caller's caller, or as ``stacklevel`` says; what is learned
+    from is one where a category became features and there are no labels: it may be what is to be predicted.
     """
     graph, features = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
     if not (holds_graph(graph) or (features is not None and tables.is_frame(graph))):
         return data
     found = open_graph(graph, **({} if features is None else {"features": features}), **options)
+    doubtful = found.y is None and any("=" in name for name in found.feature_names or ())
     for note in found.notes:
-        if not isinstance(note, Learned):
+        if doubtful or not isinstance(note, Learned):
             warnings.warn(note, stacklevel=stacklevel)
     return found
 

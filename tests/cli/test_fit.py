@@ -495,3 +495,14 @@ def test_dates_and_codes_are_learned_from_if_kept(program, files, tmp_path, monk
     assert program("embed", "m", files / "edges.csv", "-f", "nodes.csv", "-o", "z.npy")[0] == 0
     np.testing.assert_array_equal(np.load("z.npy"), read_embeddings("m/embedding.parquet")[0])
     assert json.loads(Path("m/run.json").read_text())["read_from"]["keep"] == ["born", "place"]
+
+
+def test_a_model_may_be_named_as_its_dataset(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit = ("fit", "cora", "--method", "raw-features", "-o", "cora")
+    for _ in range(2):  # the folder of the first is no graph to the second
+        code, out, err = program(*fit)
+        assert code == 0, err
+        assert "nodes: 2,708" in out
+        assert json.loads((tmp_path / "cora" / "run.json").read_text())["read_from"] == {"graph": "cora"}
+    assert program("links", "cora", "35", "-k", 1)[0] == 0

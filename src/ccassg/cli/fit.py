@@ -45,7 +45,7 @@ def fit(
 
     Example: ccassg fit edges.csv --features nodes.csv -o my-model
     """
-    from ccassg import provenance, run, scoring, systems
+    from ccassg import optional, provenance, run, scoring, systems
     from ccassg.cli.settings import parse_settings
     from ccassg.io import folders
     from ccassg.training import distributed
@@ -56,6 +56,7 @@ def fit(
     if "device" in systems.get_class(method)._get_param_names():
         chosen.setdefault("device", device)
     model = systems.make(method, preset, **chosen)
+    optional.require(model.package, method)
     if model.kind == "classifier":
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
     if distributed.speaks():  # the first process writes for all

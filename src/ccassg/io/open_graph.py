@@ -7,6 +7,7 @@ from typing import Any
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
 from ccassg.io import tables
+from ccassg.io.folders import is_output
 from ccassg.io.graphs import read_graph
 from ccassg.io.manifest import is_store
 from ccassg.io.objects import holds_graph
@@ -22,7 +23,7 @@ def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True,
     if isinstance(graph, str) and not graph.strip():
         raise ValueError("the name of the graph is empty; name a file, a folder or a dataset")
     if tables.is_path(graph):
-        if str(graph) in DATASETS and options.get("features") is None and not Path(graph).exists():
+        if names_dataset(graph) and options.get("features") is None:
             if options.get("scale") is True:
                 raise ValueError(f"{graph} has its features as the paper has them; leave `scale` out")
             return load_dataset(str(graph), data_dir=data_dir)
@@ -33,6 +34,11 @@ def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True,
     if "like" in options and options.get("scale") is None:
         options["scale"] = False  # new nodes for a model, which brings them to its own scale, even if it has no names
     return read_graph(graph, **options)
+
+
+def names_dataset(graph: Any) -> bool:
+    """Whether it is the name of a dataset: a file or a folder of that name comes first, unless ccassg itself made it for a model."""
+    return str(graph) in DATASETS and (not Path(graph).exists() or is_output(Path(graph)))
 
 
 def open_object(data: Any, *, stacklevel: int = 3, **options: Any) -> Any:

@@ -8,8 +8,6 @@ import importlib
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ccassg import optional
-
 
 class Method(NamedTuple):
     """Where a system is, what it does, and the parameters that its name stands for."""
@@ -74,7 +72,6 @@ def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
     from ccassg.systems import presets
 
     method, cls = _method(name), get_class(name)
-    optional.require(cls.package, name)
     if dataset is not None and dataset not in presets.DATASETS:
         raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
     published = {} if dataset is None else presets.published(cls, dataset)

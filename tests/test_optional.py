@@ -24,6 +24,7 @@ from ccassg.systems import METHODS
 )
 def test_it_is_asked_for_before_anything_is_read(program, monkeypatch, tmp_path, package, command, extra):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "no.csv").touch()
     monkeypatch.setitem(sys.modules, package, None)
     code, out, err = program(*command.split())
     assert code == 2

@@ -60,10 +60,14 @@ def evaluate(
     write_json(json_file, result)
     found = result["diagnostics"]
     say(f"{result['nodes']:,} nodes x {result['dimensions']} dimensions")
-    say(f"effective rank          {found['effective_rank']:.1f} of {result['dimensions']}")
-    say(f"mean |correlation|      {found['off_diagonal_correlation']:.3f} between dimensions")
-    if found["uniformity"] is not None:
-        say(f"uniformity              {found['uniformity']:.3f}")
+    if "labels" in result:
+        unknown = result.get("unknown_ids", 0)
+        beside = f"; {unknown:,} {'id' if unknown == 1 else 'ids'} in {labels} are not in the graph" if unknown else ""
+        say(f"{result['labels']:,} of {result['nodes']:,} nodes have a label{beside}")
+    say(f"effective rank          {found['effective_rank']:.1f} of {result['dimensions']} (how many are really used)")
+    say(
+        f"mean |correlation|      {found['off_diagonal_correlation']:.3f} (between dimensions; 0: none says what another does)"
+    )
     if "probe" in result:
         _say_scores(result, probe)
     elif "regression" in result:
@@ -101,9 +105,11 @@ def _say_scores(result: dict[str, Any], probe: str) -> None:
     say(
         f"  {'largest class':22}{100 * largest['accuracy']:.2f} %{'':11}{100 * largest['macro_f1']:.2f} %   {area}".rstrip()
     )
-    k = result["k_neighbours"]
-    say(f"  {f'{k} nearest neighbour' + 's' * (k > 1):22}{100 * result['knn']:.2f} %")
-    say(f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f}")
+    if result["knn"] is not None:
+        say(f"  {result['k_neighbours']} nearest neighbours {100 * result['knn']:.2f} %")
+    say(
+        f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f} (1: clusters are the classes; 0: chance)"
+    )
 
 
 def _say_regression(result: dict[str, Any]) -> None:
@@ -144,7 +150,7 @@ def similar(
     from ccassg.io.labels import find_id, read_labelled
     from ccassg.io.names import read_names
 
-    z, ids, y, class_names = read_labelled(embeddings, labels)
+    z, ids, y, class_names, _ = read_labelled(embeddings, labels)
     asked = [find_id(ids, node) for node in nodes]
     indices, scores = most_similar(z, asked, k=min(k, len(z) - 1), metric=metric)
     met = [*asked, *indices.ravel().tolist()]

@@ -79,6 +79,16 @@ class GraphFiles:
         graph = None if names_dataset(self.graph) else self.graph
         return [path for path in (graph, *(self.features or ()), self.labels, self.ids) if path is not None]
 
+    def require_there(self) -> None:
+        """Refuse paths where nothing is, before what reads and learns is imported."""
+        from ccassg.io.files import check_file
+        from ccassg.io.open_graph import require_there
+
+        require_there(self.graph)
+        for path in (*(self.features or ()), self.labels, self.ids):
+            if path is not None and not self.graph.lower().endswith(".h5ad"):  # whose features are named within
+                check_file(path)
+
     def open(self, **more: Any) -> Dataset:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
         from ccassg.io.open_graph import open_graph

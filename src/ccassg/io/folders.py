@@ -76,7 +76,9 @@ def is_output(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     names = [path.name for path in folder.iterdir()]
-    return not names or not {RUN, MODEL}.isdisjoint(names) or any(name.startswith((CHECKPOINT, _OURS)) for name in names)
+    return (
+        not names or not {RUN, MODEL}.isdisjoint(names) or any(name.startswith((CHECKPOINT, _OURS)) for name in names)
+    )
 
 
 @contextmanager

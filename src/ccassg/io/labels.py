@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,16 @@ from ccassg.io.tables import FrameTable, NodeRows
 EMBEDDING, NODES = "embedding.parquet", "nodes.parquet"
 INTEGER = re.compile(r"-?\d{1,100}")
 MISSING_LABELS = frozenset({"", "-1", "nan", "NaN", "NA", "N/A", "null", "None"})
+
+
+class Labelled(NamedTuple):
+    """Embeddings (n, d), ids (n,), classes (n,) and their names, and how many ids of the labels are of no node."""
+
+    z: Array
+    ids: Array
+    y: Array | None = None
+    names: tuple[str, ...] | None = None
+    n_unknown: int = 0
 
 
 class Unclear(ValueError):
@@ -101,7 +111,7 @@ def encode_labels(nodes: NodeRows) -> tuple[Array, tuple[str, ...]]:
 
 def read_labelled(
     path: Path, labels: Path | None = None, *, id_column: str | None = None, label_column: str | None = None
-) -> tuple[Array, Array, Array | None, tuple[str, ...] | None]:
+) -> Labelled:
     """Read embeddings, ids, classes and class names of an embedding file or a run's folder.
 
     Labels come from the file ``labels``, else from the run itself, else there are none.
@@ -119,19 +129,19 @@ def read_labelled(
     if labels is None:
         labels = path / NODES
         if not path.is_dir() or not labels.exists() or "label" not in tables.ParquetTable(labels).names:
-            return z, ids, None, None
+            return Labelled(z, ids)
         id_column, label_column = "id", "label"
     table = read_labels(labels, node_ids=id_array(ids), id_column=id_column, label_column=label_column)
     y, names = encode_labels(table)
     if table.ids is None:
         if len(y) != len(z):
             raise ValueError(f"{labels} has {len(y):,} labels without ids, but {path} has {len(z):,} nodes")
-        return z, ids, y, names
+        return Labelled(z, ids, y, names)
     place = {str(name): i for i, name in enumerate(table.ids.to_pylist())}
     rows = np.array([place.get(str(name), -1) for name in ids.tolist()])
     if (rows < 0).all():
         raise ValueError(f"{labels} names none of the nodes in {path}; its ids are like {next(iter(place), None)!r}")
-    return z, ids, np.where(rows >= 0, y[rows], -1), names
+    return Labelled(z, ids, np.where(rows >= 0, y[rows], -1), names, len(place) - int((rows >= 0).sum()))
 
 
 def find_id(ids: Array, name: str) -> int:

@@ -1,11 +1,13 @@
 """Open a graph from wherever it is: a dataset's name, a graph store, a folder or an edge file."""
 
 import warnings
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Dataset
+from ccassg.graph.checks import choose_from
 from ccassg.io import tables
 from ccassg.io.folders import is_output
 from ccassg.io.graphs import read_graph
@@ -29,11 +31,18 @@ def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True,
             return load_dataset(str(graph), data_dir=data_dir)
         if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
             return _open_store(graph, verify, options)
-        if not Path(graph).exists():
-            raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
+        require_there(graph)
     if "like" in options and options.get("scale") is None:
         options["scale"] = False  # new nodes for a model, which brings them to its own scale, even if it has no names
     return read_graph(graph, **options)
+
+
+def require_there(graph: str | PathLike[str]) -> None:
+    """Refuse a graph that is neither a file or folder nor a dataset: ValueError."""
+    if not (names_dataset(graph) or Path(graph).exists()):
+        raise ValueError(
+            f"{graph} is neither a file or folder here nor a dataset's name; {choose_from(graph, DATASETS)}"
+        )
 
 
 def names_dataset(graph: Any) -> bool:

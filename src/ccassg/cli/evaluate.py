@@ -184,7 +184,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     seeds: Annotated[int, typer.Option(min=1, help="Probes, where there are labels.")] = 5,
 ) -> None:
-    """Write one self-contained page: map, curves, spectrum, probe, settings. It asks nothing of any host.
+    """Write one self-contained page: map, curves, spectrum, probe, settings. It needs no network.
 
     Example: ccassg report my-model -o report.html
     """

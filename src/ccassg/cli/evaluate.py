@@ -62,7 +62,8 @@ def evaluate(
     say(f"{result['nodes']:,} nodes x {result['dimensions']} dimensions")
     if "labels" in result:
         unknown = result.get("unknown_ids", 0)
-        beside = f"; {unknown:,} {'id' if unknown == 1 else 'ids'} in {labels} are not in the graph" if unknown else ""
+        which = "1 id" if unknown == 1 else f"{unknown:,} ids"
+        beside = f"; {which} in {labels} {'is' if unknown == 1 else 'are'} not in the graph" if unknown else ""
         say(f"{result['labels']:,} of {result['nodes']:,} nodes have a label{beside}")
     say(f"effective rank          {found['effective_rank']:.1f} of {result['dimensions']} (how many are really used)")
     say(

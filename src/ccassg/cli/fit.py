@@ -51,7 +51,6 @@ def fit(
     from ccassg import systems
     from ccassg.cli.settings import AUTOMATIC, parse_settings
 
-    started = time.perf_counter()
     chosen = {"random_state": seed} | parse_settings(settings or [])
     if systems.method_of(method).kind == "classifier":
         raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
@@ -63,6 +62,7 @@ def fit(
     from ccassg.io import folders
     from ccassg.training import distributed
 
+    started = time.perf_counter()
     console.quiet = not distributed.speaks()
     if "device" in systems.get_class(method)._get_param_names():
         chosen.setdefault("device", device)

@@ -10,7 +10,7 @@ from ccassg.cli.app import JsonFile, app, say, write_json
 from ccassg.cli.progress import steps, working
 
 if TYPE_CHECKING:
-    from ccassg.evaluate.probe import ProbeResult
+    from ccassg.evaluate.scores import ProbeResult
 
 
 @app.command()

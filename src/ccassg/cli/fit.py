@@ -60,6 +60,7 @@ def fit(
     # Seconds of loading, which a slip of the pen need not wait for.
     from ccassg import optional, provenance, run, scoring
     from ccassg.io import folders
+    from ccassg.io.labels import EMBEDDING
     from ccassg.training import distributed
 
     started = time.perf_counter()
@@ -104,9 +105,9 @@ def fit(
             warned = scoring.judge(model, data, z)
         for leftover in output.glob(f"{folders.CHECKPOINT}*"):
             leftover.unlink()
-    size = _size(output / run.EMBEDDING)
+    size = _size(output / EMBEDDING)
     say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]}, {size})")
-    _say_if_large(output / run.EMBEDDING, model)
+    _say_if_large(output / EMBEDDING, model)
     for warning in warned:
         say(f"warning: {warning}")
     say(f"next: ccassg report {output} -o report.html")

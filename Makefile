@@ -20,6 +20,7 @@ lint: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Made site/. To see it, search included: python3 -m http.server -d site, then http://localhost:8000"
 
 dist: $(VENV)/.installed-dev
 	@$(BIN)/python -m build --no-isolation

@@ -310,7 +310,7 @@ def test_presets_apply() -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(ValueError, match="there is no method 'grcae'; there are raw-features"):
+    with pytest.raises(ValueError, match="there is no method 'grcae'; did you mean 'grace'"):
         make("grcae")
     with pytest.raises(ValueError, match="no preset for dataset 'coar'"):
         make("dgi", "coar")

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ccassg import provenance
-from ccassg.provenance import versions
+from ccassg.provenance import effective, versions
 
 
 def test_commit_is_that_of_the_source(monkeypatch, tmp_path):
@@ -90,3 +90,11 @@ def test_what_this_process_works_is_among_what_all_work():
     while time.process_time() < own + 0.2:
         pass
     assert provenance.busy_seconds() - before >= 0.2 - 0.03  # it is counted in hundredths of a second
+
+
+def test_only_settings_that_acted_are_named():
+    given = {"encoder": "canonical", "embedding_dim": 72, "learning_rate": 0.001, "n_steps": None, "random_state": 0}
+    assert effective(given) == {"encoder": "canonical", "embedding_dim": 72, "random_state": 0}
+    assert effective(given | {"encoder": "gcn"}) == {
+        "encoder": "gcn", "embedding_dim": 72, "learning_rate": 0.001, "random_state": 0,
+    }  # fmt: skip

@@ -20,7 +20,7 @@ from ccassg.graph import FeatureSpace
 from ccassg.io import folders
 from ccassg.io.atomic import write_bytes_atomic
 from ccassg.io.files import open_regular
-from ccassg.provenance import versions
+from ccassg.provenance import effective, versions
 
 FORMAT = 6
 
@@ -113,7 +113,7 @@ def _unlist(value: Any) -> Any:
 def _card(config: dict[str, Any], kind: Kind) -> str:
     about, use = USES[kind]
     settings = config["state"].get("settings", config["parameters"])
-    rows = "\n".join(f"| {name} | {value} |" for name, value in sorted(settings.items()))
+    rows = "\n".join(f"| {name} | {value} |" for name, value in sorted(effective(settings).items()))
     loss = config["history"]["loss"]
     trained = f"Trained for {len(loss)} steps, final loss {loss[-1]:.4f}," if loss else "Fitted"
     return f"""# A fitted {config["method"]}

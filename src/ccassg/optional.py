@@ -16,4 +16,4 @@ EXTRAS = {
 def require(package: str | None, what: str) -> None:
     """Refuse ``what`` in one sentence if the package that it needs is not installed: ImportError."""
     if package is not None and find_spec(package) is None:
-        raise ImportError(f"{what} needs {package}; install it with: pip install 'ccassg[{EXTRAS[package]}]'")
+        raise ImportError(f"{what} needs {package}; in the project's folder: pip install '.[{EXTRAS[package]}]'")

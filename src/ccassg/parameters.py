@@ -62,6 +62,21 @@ def check(values: dict[str, Any]) -> None:
             _check_augmentations(value)
 
 
+def allowed(name: str) -> str:
+    """Say what a parameter may be, as `check` holds it; nothing of those that are checked where they are used."""
+    none = " or None" if name in OPTIONAL else ""
+    if name in CHOICES:
+        return ", ".join(CHOICES[name])
+    if name in FLAGS:
+        return "True, False"
+    if name in COUNTS or name.endswith("_dim"):
+        least, most = COUNTS.get(name, (1, MAX_DIM))
+        return (f"{least} or more" if most == MAX_COUNT else f"{least} to {most:,}") + none
+    if name in NUMBERS:
+        return "0 or more"
+    return "0 to 1" if name in SHARES else "0 to below 1, one or two" if name.endswith("_rate") else ""
+
+
 def check_width(embedding_dim: int, n_nodes: int) -> None:
     """Refuse an embedding so wide that the nodes cannot fill it; ValueError."""
     if embedding_dim > max(n_nodes, ALWAYS_DIM):

@@ -5,6 +5,7 @@ import platform
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,13 @@ def of_run(seed: int, seconds: float) -> dict[str, Any]:
         "commit": commit(),
         "machine": machine(torch.get_num_threads()),
     }
+
+
+def effective(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that had an effect: none that has no value, and of training none where nothing was trained."""
+    solved = ("encoder", "embedding_dim", "random_state", "device")
+    is_solved = settings.get("encoder") == "canonical"
+    return {name: value for name, value in settings.items() if value is not None and (not is_solved or name in solved)}
 
 
 def commit() -> dict[str, Any] | None:

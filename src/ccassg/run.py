@@ -108,7 +108,7 @@ def save_run(
 
     with folders.replaced(folder) as staged:
         model.save(staged)
-        write_embeddings(staged / EMBEDDING, z, data.ids)
+        write_embeddings(staged / EMBEDDING, z, data.ids, encoder=encoder_name(model))
         columns: dict[str, Any] = {"id": id_array(data.ids), "degree": data.graph.degrees()}
         if (labels := data.labels) is not None:
             columns["label"] = pa.array(labels)
@@ -154,6 +154,12 @@ def read_run(folder: Path) -> Run:
         raise ValueError(f"{folder} holds no run ({RUN} is not there); {how}") from None
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
+
+
+def encoder_name(model: Any) -> str | None:
+    """Return the encoder of a fitted CCASSG by its name, None of another system."""
+    name: str | None = getattr(model, "settings_", {}).get("encoder")
+    return name
 
 
 @contextmanager

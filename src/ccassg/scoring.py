@@ -15,6 +15,7 @@ from ccassg.evaluate.summary import Solver, glance, summarize
 from ccassg.evaluate.verdict import verdict
 from ccassg.graph import Array, Dataset
 from ccassg.io.atomic import write_bytes_atomic
+from ccassg.io.embedding_formats import encoder_of
 from ccassg.io.embeddings import read_embeddings
 from ccassg.io.files import read_json
 from ccassg.io.folders import require_whole
@@ -26,7 +27,7 @@ from ccassg.systems import load
 
 SCORES = "scores.json"
 # Of what is kept there; another one is made again.
-FORMAT = 1
+FORMAT = 2
 # Columns x nodes on a page: ten columns of the most nodes that it draws, up to 4 MB.
 PAGE_CELLS = 1_000_000
 
@@ -34,7 +35,7 @@ PAGE_CELLS = 1_000_000
 def judge(model: Any, data: Dataset, z: Array) -> list[str]:
     """Say what speaks against an embedding that a model has just made: of labels it looks at one small probe."""
     probe = None if data.y is None else glance(z, data.y, data.class_names)
-    return _verdict(model, data.graph.counts(), diagnose(z), probe)
+    return _verdict(about_model(model), data.graph.counts(), diagnose(z), probe)
 
 
 def score(
@@ -55,8 +56,10 @@ def score(
     """
     run = read_run(path) if (path / RUN).is_file() else None
     if run is None or labels is not None:
-        z, ids, y, names = read_labelled(path, labels, id_column=id_column, label_column=label_column)
-        return _scores(run, z, ids, y, names, graph, n_seeds, solver, on_part)
+        z, ids, y, names, n_unknown = read_labelled(path, labels, id_column=id_column, label_column=label_column)
+        encoder = encoder_of(path) if run is None and path.is_file() else None
+        scores = _scores(run, z, ids, y, names, graph, n_seeds, solver, on_part, encoder)
+        return scores | ({} if labels is None else {"unknown_ids": n_unknown})
     z, ids = read_embeddings(path / EMBEDDING)
     return _own_scores(run, z, ids, n_seeds, solver, on_part, graph)
 
@@ -150,6 +153,7 @@ def _scores(
     n_seeds: int,
     solver: Solver,
     on_part: Callable[[str], None] | None,
+    encoder: str | None = None,
 ) -> dict[str, Any]:
     data, notes = (graph, []) if y is None else _graph_of(run, ids, graph)
     # The split that came with a dataset is the one that others report.
@@ -166,7 +170,10 @@ def _scores(
     if names is not None and "classes" in scores:
         scores["class_names"] = [names[c] for c in scores["classes"]]
     model = None if run is None else load(run.folder)
-    scores["warnings"] = _verdict(model, {} if run is None else run.graph, scores["diagnostics"], _of_page(scores))
+    known = (
+        {"settings": {"encoder": encoder}} if encoder == "canonical" else {} if model is None else about_model(model)
+    )
+    scores["warnings"] = _verdict(known, {} if run is None else run.graph, scores["diagnostics"], _of_page(scores))
     return scores
 
 
@@ -186,9 +193,10 @@ def _graph_of(run: Run | None, ids: Array, graph: Dataset | None) -> tuple[Datas
     return graph, ["the graph has no features of its own: the raw features are made from its edges"] * graph.structural
 
 
-def _verdict(model: Any, counts: dict[str, Any], found: dict[str, Any], probe: dict[str, Any] | None) -> list[str]:
-    about = {} if model is None else about_model(model)
-    about.pop("choices", None)
+def _verdict(
+    known: dict[str, Any], counts: dict[str, Any], found: dict[str, Any], probe: dict[str, Any] | None
+) -> list[str]:
+    about = {name: value for name, value in known.items() if name != "choices"}
     return verdict(found, graph=counts, probe=probe, **about)
 
 
@@ -201,7 +209,8 @@ def _of_page(scores: dict[str, Any]) -> dict[str, Any] | None:
         return None
     raw = {"raw_features": scores["raw_features"]["accuracies"]} if "raw_features" in scores else {}
     names = {"classes": scores["class_names"]} if "class_names" in scores else {}
-    beside = {"largest_class": scores["largest_class"]["accuracy"], "nearest_neighbours": scores["knn"]}
+    beside = {"largest_class": scores["largest_class"]["accuracy"]}
+    beside |= {} if scores["knn"] is None else {"nearest_neighbours": scores["knn"]}
     return scores["probe"] | raw | beside | names
 
 

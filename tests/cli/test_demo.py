@@ -17,6 +17,11 @@ def test_demo(program, tmp_path, monkeypatch):
     result = json.loads((tmp_path / "demo.json").read_text())
     assert len(result["accuracies"]) == 2
     assert min(result["accuracies"]) > 0.5
+    default = result["default"]
+    assert len(default["accuracies"]) == 2
+    assert sum(map(sum, default["confusion"])) == sum(map(sum, result["confusion"])), "the same test nodes"
+    line = f"scored alike: {100 * default['accuracy']:.1f} ± {100 * default['std']:.1f} %"
+    assert line in " ".join(out.split())
 
 
 def test_bench_takes_turns_and_reports_ratios(program, tmp_path):

@@ -100,14 +100,15 @@ def test_scores_that_are_known(program, corners, tmp_path):
     assert code == 0, err
     lines = out.splitlines()
     assert lines[0] == "400 nodes x 2 dimensions"
-    assert lines[1].split() == ["effective", "rank", "2.0", "of", "2"]
-    assert lines[2].split()[:3] == ["mean", "|correlation|", "0.000"]
+    assert lines[1] == "400 of 400 nodes have a label"
+    assert lines[2].split()[:5] == ["effective", "rank", "2.0", "of", "2"]
+    assert lines[3].split()[:3] == ["mean", "|correlation|", "0.000"]
     assert lines[4].startswith("linear probe of 4 classes, 3 random splits of 10/10/80 % (logistic regression")
     assert lines[5].split() == ["accuracy", "macro", "F1"]
     assert "  embedding             100.00 ± 0.00 %   100.00 %" in lines
     assert "  largest class         25.00 %           10.00 %" in lines
-    assert "  4 nearest neighbours  100.00 %" in lines
-    assert "k-means                 NMI 1.000, ARI 1.000" in lines
+    assert "  10 nearest neighbours 100.00 %" in lines
+    assert "k-means                 NMI 1.000, ARI 1.000 (1: clusters are the classes; 0: chance)" in lines
     assert "note: name the graph to see what its raw features score (--graph)" in lines
     result = json.loads((tmp_path / "e.json").read_text())
     assert result["probe"]["accuracies"] == [1, 1, 1]
@@ -337,3 +338,30 @@ def test_similar_takes_several_ids_and_shows_names_without_pytorch(model, files,
     assert [row[0] for row in found] == ["n7", "n7", "n8", "n8"]
     assert all(row[1] == f"n{row[3]}" for row in found)
     assert lines[-1] == "False False"
+
+
+def test_it_says_how_many_nodes_have_a_label_and_which_labels_have_no_node(program, corners, write):
+    z, _ = corners
+    rows = "".join(f"{end[0]}{i},{end}\n" for i in range(50) for end in ("east", "west"))
+    labels = write("some.csv", f"id,end\n{rows}nobody,east\nnobody2,west\n")
+    code, out, err = program("evaluate", z, "--labels", labels, "--seeds", 1)
+    assert code == 0, err
+    assert f"100 of 400 nodes have a label; 2 ids in {labels} are not in the graph" in " ".join(out.split())
+
+
+def test_a_width_that_nobody_chose_is_not_warned_of(program, files, tmp_path):
+    graph = (files / "edges.csv", "-f", files / "nodes.csv")
+    code, fitted, err = program("fit", *graph, "-o", tmp_path / "m")
+    assert code == 0, err
+    assert program("embed", tmp_path / "m", *graph, "-o", tmp_path / "z.parquet")[0] == 0
+    for found in (tmp_path / "m", tmp_path / "m" / "embedding.parquet", tmp_path / "z.parquet"):
+        assert "dimension" not in "".join(
+            line for line in (fitted + program("evaluate", found)[1]).splitlines() if line.startswith("warning")
+        )
+
+
+def test_figures_say_what_they_are(program, model):
+    out = program("evaluate", model)[1]
+    assert "uniformity" not in out
+    assert "(how many are really used)" in out
+    assert "nearest neighbour" not in out  # of six training nodes no ten can vote

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -357,6 +359,13 @@ def test_settings_are_listed_from_the_class(program):
     assert code == 0
     assert "decorrelation" in out
     assert "trade-off" in out
+    said = " ".join(out.split())
+    assert "loss_nodes 'auto' 2 or more or None" in said
+    assert "Automatic: 50." in said
+    assert "augmentations" not in said
+    embedders, classifiers = out.splitlines()[-2:]
+    assert "grace" in embedders
+    assert classifiers == "classifiers, in Python only: mlp, label-propagation, gcn, gat, chebnet"
 
 
 def test_version(program):
@@ -370,7 +379,8 @@ BAD = [
     (("fit", "nowhere.csv", "-o", "m"), "neither a file or folder here nor a dataset"),
     (("fit", "cora", "-o", "m", "--method", "magic"), "no method 'magic'"),
     (("fit", "cora", "-o", "m", "--set", "n_steps"), "NAME=VALUE"),
-    (("fit", "cora", "-o", "m", "--set", "colour=red"), "colour"),
+    (("fit", "cora", "-o", "m", "--set", "n_step=10"), "cca-ssg has no parameter 'n_step'; did you mean 'n_steps'?"),
+    (("fit", "kora", "-o", "m"), "did you mean 'cora'?"),
     (("fit", "cora", "-o", "m", "--set", "edge_drop_rate=1.5"), "edge_drop_rate must be in [0, 1), got 1.5"),
     (("fit", "cora", "-o", "m", "--preset", "corra"), "no preset"),
     (("fit", "cora"), "Missing option"),
@@ -495,3 +505,53 @@ def test_dates_and_codes_are_learned_from_if_kept(program, files, tmp_path, monk
     assert program("embed", "m", files / "edges.csv", "-f", "nodes.csv", "-o", "z.npy")[0] == 0
     np.testing.assert_array_equal(np.load("z.npy"), read_embeddings("m/embedding.parquet")[0])
     assert json.loads(Path("m/run.json").read_text())["read_from"]["keep"] == ["born", "place"]
+
+
+def test_a_model_may_be_named_as_its_dataset(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit = ("fit", "cora", "--method", "raw-features", "-o", "cora")
+    for _ in range(2):  # the folder of the first is no graph to the second
+        code, out, err = program(*fit)
+        assert code == 0, err
+        assert "nodes: 2,708" in out
+        assert json.loads((tmp_path / "cora" / "run.json").read_text())["read_from"] == {"graph": "cora"}
+    assert program("links", "cora", "35", "-k", 1)[0] == 0
+
+
+def test_embeddings_are_overwritten_where_that_is_asked_for(program, files, model, tmp_path):
+    embed = ("embed", model, files / "edges.csv", "-f", files / "nodes.csv", "-o", tmp_path / "z.csv")
+    assert program(*embed)[0] == 0
+    (tmp_path / "z.csv").write_text("mine")
+    code, _, err = program(*embed)
+    assert code == 2
+    assert "give another name, or --overwrite it" in err
+    assert (tmp_path / "z.csv").read_text() == "mine"
+    code, out, err = program(*embed, "--overwrite")
+    assert code == 0, err
+    assert "60 nodes x 3 dimensions, 0.0 MB" in out
+    assert read_embeddings(tmp_path / "z.csv")[0].shape == (60, 3)
+    code, _, err = program(*embed[:-1], files / "edges.csv", "--overwrite")
+    assert code == 2
+    assert "is read by this very command" in err
+
+
+def test_a_large_file_is_said_with_the_way_to_a_smaller_one(program, files, tmp_path, monkeypatch):
+    from ccassg.cli import fit
+
+    graph = (files / "edges.csv", "-f", files / "nodes.csv", "-o", tmp_path / "m")
+    assert "fewer columns" not in program("fit", *graph)[1]
+    monkeypatch.setattr(fit, "LARGE", 1_000)
+    assert "ccassg fit --set embedding_dim=256 makes fewer columns" in program("fit", *graph)[1]
+    assert "fewer columns" not in program("fit", *graph, *QUICK)[1]
+
+
+@pytest.mark.parametrize("slip", [("nowhere.csv",), ("cora", "-l", "nowhere.csv"), ("cora", "-s", "n_step=10")])
+def test_slips_of_the_pen_are_told_before_pytorch_is_loaded(slip, tmp_path):
+    code = (
+        "import sys; from ccassg.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: print(stop.code, 'torch' in sys.modules, 'sklearn' in sys.modules)"
+    )
+    given = [sys.executable, "-c", code, "fit", *slip, "-o", "m"]
+    done = subprocess.run(given, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.split() == ["2", "False", "False"], done.stderr

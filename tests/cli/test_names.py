@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ccassg.cli.names import datasets_beginning, experiments_beginning, methods_beginning
+from ccassg.cli.names import datasets_beginning, embedders_beginning, experiments_beginning, methods_beginning
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ from ccassg.cli.names import datasets_beginning, experiments_beginning, methods_
         (methods_beginning, "gca", ["gca-degree", "gca-eigenvector", "gca-pagerank"]),
         (methods_beginning, "cca", ["cca-ssg"]),
         (methods_beginning, "magic", []),
+        (methods_beginning, "ga", ["gae", "gat"]),
+        (embedders_beginning, "ga", ["gae"]),
         (experiments_beginning, "co", ["collapse", "copurchase", "correlation"]),
     ],
 )

@@ -1,5 +1,7 @@
 """A bar on a terminal; elsewhere a line now and then, and always the last."""
 
+import time
+
 import pytest
 from rich.console import Console
 from rich.progress import DownloadColumn
@@ -98,10 +100,23 @@ def test_a_terminal_shows_which_part_is_worked_on(terminal):
     assert "evaluating: linear probe ..." in terminal.export_text()
 
 
-def test_what_takes_long_elsewhere_says_its_part(capsys, clock):
+def test_what_takes_long_elsewhere_says_its_part_while_it_does(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.3)
     with working("evaluating") as tell:
         tell("reading")
-        clock[0] += 21.0
         tell("linear probe")
+        time.sleep(1.0)
+        said = capsys.readouterr().out
         tell("k-means")
-    assert capsys.readouterr().out == "evaluating: linear probe ...\n"
+    with steps("training", before="fitting") as advance:
+        time.sleep(1.0)
+        advance(0, 1)
+    time.sleep(0.5)
+    assert said == "evaluating: linear probe ...\n"
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == ["fitting ...", "training 1/1"]
+
+
+def test_a_terminal_shows_what_comes_before_the_steps(terminal):
+    with steps("training", before="fitting"):
+        pass
+    assert "fitting" in terminal.export_text()

@@ -1,6 +1,9 @@
+import re
+from pathlib import Path
+
 import pytest
 
-from ccassg.cli.settings import parse_settings, settings_of
+from ccassg.cli.settings import AUTOMATIC, parse_settings, settings_of
 from ccassg.estimator import CCASSG
 from ccassg.systems import METHODS, get_class
 
@@ -34,6 +37,14 @@ def test_what_is_nearly_a_number_is_text():
     assert parse_settings(["a=e,e", f"b={nested}", "c=.5,.25", "d=[1]"]) == {
         "a": "e,e", "b": nested, "c": (0.5, 0.25), "d": (1,),
     }  # fmt: skip
+
+
+def test_the_list_is_that_of_the_document():
+    """Names, their order, and what "auto" stands for."""
+    text = Path("docs/settings.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `[^`]*` \|(.*?)\|", text, re.MULTILINE)
+    assert [(name, automatic.strip().replace("`", "")) for name, automatic in rows] == list(AUTOMATIC.items())
+    assert [name for name, *_ in settings_of(CCASSG)] == list(AUTOMATIC)
 
 
 def test_settings_are_read_off_the_class():

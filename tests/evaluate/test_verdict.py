@@ -40,12 +40,10 @@ def test_the_advice_fits_the_run():
     (sentence,) = verdict(FINE, history=rising, settings=settings, scaled=True)
     assert sentence.endswith("did not converge. Lower learning_rate (it was 0.01).")
     flat = diagnose(np.random.default_rng(0).normal(size=(99, 1)) * np.ones(40))
-    trained, solved = verdict(flat, settings=settings), verdict(flat, settings={"encoder": "canonical"})
+    trained = verdict(flat, settings=settings)
     assert sum("decorrelation weight" in text for text in trained) == 2
-    (sentence,) = solved  # that dimensions are redundant is how its parts are meant
-    assert sentence.startswith("Collapsed dimensions")
-    assert "decorrelation" not in sentence
-    assert "training" not in sentence
+    # Widths of parts are nobody's choice, and that dimensions are redundant is how they are meant.
+    assert verdict(flat, settings={"encoder": "canonical"}) == []
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.4, 0.3, 0.2, 0.1)])

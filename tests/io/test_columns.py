@@ -22,8 +22,10 @@ def test_columns_are_found_and_guessed():
     assert guess_column(table, columns.LABEL, but=("label",)) is None
     assert (id_column(table), label_column(table, None, "Node_ID")) == ("Node_ID", "Label")
     assert find_column(table, "Label", "labels", "label_column") == "Label"
-    with pytest.raises(ValueError, match="there is no column 'label' for the labels; it has 'Node_ID', 'Label'"):
+    with pytest.raises(ValueError, match="there is no column 'label' for the labels; did you mean 'Label'"):
         find_column(table, "label", "labels", "label_column")
+    with pytest.raises(ValueError, match="there is no column 'kind' for the labels; it has 'Node_ID', 'Label'"):
+        find_column(table, "kind", "labels", "label_column")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ccassg.io.embedding_formats import is_ours
+from ccassg.io.embedding_formats import encoder_of, is_ours
 from ccassg.io.embeddings import read_embeddings, write_embeddings
 from ccassg.io.folders import write_index
 
@@ -92,11 +92,26 @@ def test_text_has_no_place_for_a_seal_and_is_not_replaced(tmp_path, suffix):
     path = tmp_path / f"z.{suffix}"
     write_embeddings(path, Z)
     content = path.read_bytes()
-    with pytest.raises(
-        ValueError, match=rf"z\.{suffix} is there already and .*; give another name, or remove it first"
-    ):
+    with pytest.raises(ValueError, match=rf"z\.{suffix} is there already and .*; give another name, or `overwrite` it"):
         write_embeddings(path, Z)
     assert path.read_bytes() == content
+    write_embeddings(path, Z + 1, overwrite=True)
+    assert path.read_bytes() != content
+
+
+def test_parquet_says_what_its_embeddings_were_made_by(tmp_path):
+    for suffix, kept in (("parquet", "canonical"), ("csv", None)):
+        write_embeddings(tmp_path / f"z.{suffix}", Z, encoder="canonical")
+        assert encoder_of(tmp_path / f"z.{suffix}") == kept
+    write_embeddings(tmp_path / "z.parquet", Z)
+    assert encoder_of(tmp_path / "z.parquet") is None
+
+
+def test_no_part_of_a_run_is_overwritten(tmp_path):
+    write_embeddings(tmp_path / "embedding.parquet", Z)
+    write_index(tmp_path, "run.json", {})
+    with pytest.raises(ValueError, match=r"embedding\.parquet is there already"):
+        write_embeddings(tmp_path / "embedding.parquet", Z, overwrite=True)
 
 
 def test_ids_that_somebody_changed_keep_their_matrix_from_being_replaced(tmp_path):

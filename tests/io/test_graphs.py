@@ -389,10 +389,16 @@ def test_a_store_without_its_manifest_is_not_taken_for_a_folder(stored, tmp_path
         open_graph(stored)
 
 
-@pytest.mark.parametrize("name", ["nowhere.csv", "Cora"])
-def test_what_is_nowhere_is_named_with_what_there_is(tmp_path, monkeypatch, name):
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("nowhere.csv", "choose from cora, citeseer, pubmed, computers, photo, cs, physics"),
+        ("kora", "did you mean 'cora'?"),
+    ],
+)
+def test_what_is_nowhere_is_named_with_what_there_is(tmp_path, monkeypatch, name, way_out):
     monkeypatch.chdir(tmp_path)
-    sentence = f"{name} is neither a file or folder here nor a dataset's name (cora, citeseer, pubmed, computers, photo, cs, physics)"
+    sentence = f"{name} is neither a file or folder here nor a dataset's name; {way_out}"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         open_graph(name)
 

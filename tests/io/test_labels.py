@@ -94,15 +94,13 @@ def rows(names, ids=None):
 
 
 def test_labels_come_to_their_nodes():
-    notes = []
-    y, names = match_labels(rows(["v", "u", "v"], ["c", "a", "z"]), pa.array(["a", "b", "c"]), notes)
-    assert (y.tolist(), names) == ([0, -1, 1], ("u", "v"))
-    assert notes == ["l: left out the labels of 1 id not in the graph"]
-    assert match_labels(rows(["v", "u"]), pa.array(["a", "b"]), [])[0].tolist() == [1, 0]
+    y, *said = match_labels(rows(["v", "u", "v"], ["c", "a", "z"]), pa.array(["a", "b", "c"]))
+    assert (y.tolist(), said) == ([0, -1, 1], [("u", "v"), 1])
+    assert match_labels(rows(["v", "u"]), pa.array(["a", "b"]))[0].tolist() == [1, 0]
 
 
 def test_labels_of_other_nodes():
     with pytest.raises(ValueError, match="l has 1 labels without ids, but the graph has 2 nodes"):
-        match_labels(rows(["v"]), pa.array(["a", "b"]), [])
+        match_labels(rows(["v"]), pa.array(["a", "b"]))
     with pytest.raises(ValueError, match="l labels no node of the graph: it names 'z', the graph 'a'"):
-        match_labels(rows(["v"], ["z"]), pa.array(["a", "b"]), [])
+        match_labels(rows(["v"], ["z"]), pa.array(["a", "b"]))

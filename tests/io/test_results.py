@@ -86,23 +86,24 @@ def folder(tmp_path):
 
 
 def test_a_folder_has_its_own_labels(folder):
-    z, ids, y, names = read_labelled(folder)
+    z, ids, y, names, _ = read_labelled(folder)
     assert (z == Z).all()
     assert ids.tolist() == ["a", "b", "c"]
     assert [None if c < 0 else names[c] for c in y] == ["x", None, "w"]
-    assert read_labelled(folder / EMBEDDING)[2:] == (None, None)
+    assert read_labelled(folder / EMBEDDING)[2:4] == (None, None)
     pq.write_table(pa.table({"id": ["a", "b", "c"]}), folder / NODES)
     with pytest.raises(ValueError, match=r"nodes\.parquet is missing, or not as this run wrote it"):
         read_labelled(folder)
     write_index(folder, RUN, {})
-    assert read_labelled(folder)[2:] == (None, None)
+    assert read_labelled(folder)[2:4] == (None, None)
 
 
 def test_a_file_of_labels_goes_first(folder, write):
-    *_, y, names = read_labelled(
+    *_, y, names, n_unknown = read_labelled(
         folder, write("y.csv", "key,kind\nc,q\nz,r\na,p\n"), id_column="key", label_column="kind"
     )
     assert [None if c < 0 else names[c] for c in y] == ["p", None, "q"]
+    assert n_unknown == 1
     with pytest.raises(ValueError, match=r"y\.csv labels no node of .*: it names 'x', .* 'a'"):
         read_labelled(folder, write("y.csv", "id,label\nx,1\ny,2\n"), id_column="id", label_column="label")
     with pytest.raises(ValueError, match=r"2 labels without ids, but .* has 3 nodes"):

@@ -593,3 +593,22 @@ def test_the_page_about_cora_stays_small(tmp_path, dataset):
     z = rng.normal(size=(n, 512)).astype(np.float32)
     data = ReportData("Cora", z, cora.graph.node_ids, labels=[str(v) for v in cora.y], layout=rng.normal(size=(n, 2)))
     assert write_page(tmp_path / "cora.html", data).stat().st_size < 8_000_000
+
+
+def test_figures_are_named_in_words(visit):
+    probe = {
+        "accuracy": 0.85, "std": 0.07, "accuracies": [0.8, 0.9], "n_runs": 2, "val_accuracies": [0.7, 0.7],
+        "roc_auc": [0.95, 0.97], "strengths": [1.0, 10.0], "confusion": [[5, 1], [0, 4]], "classes": ["red_hot", "green"],
+        "nearest_neighbours": 0.7,
+    }  # fmt: skip
+    history = {"loss": [3.0, 2.0], "invariance": [-1.0, -4.0], "decorrelation": [5_000.0, 16_000.0]}
+    tab = visit(example(probe=probe, history=history))
+    rows = [tuple(row.split("\t")) for row in tab.locator("#probe .facts tr").all_inner_texts()]
+    assert {("runs", "2"), ("area under the ROC curve", "0.960 ± 0.014"), ("regularisation", "1 to 10")} <= set(rows)
+    assert {"validation accuracy", "10 nearest neighbours"} <= {row[0] for row in rows}
+    assert "Test nodes, added up over 2 runs." in tab.inner_text("#probe")
+    assert "It may rise" in tab.locator("#curves figure").nth(2).inner_text()
+    assert "graph to embedding" in tab.inner_text("#tiles")
+    tab.set_viewport_size({"width": 390, "height": 844})
+    cut = "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth + 1).length"
+    assert tab.locator(".confusion tr > th:first-child").evaluate_all(cut) == 0

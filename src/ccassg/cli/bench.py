@@ -47,6 +47,7 @@ def bench(
     from ccassg.bench.page import read_figures, updated, write_page
     from ccassg.bench.probes import compare_probes
     from ccassg.datasets import DATASETS
+    from ccassg.datasets.load import check_name
     from ccassg.experiments.records import Records
 
     if draw_only:
@@ -63,8 +64,7 @@ def bench(
     given = DATASETS if datasets == "all" else [name.strip() for name in datasets.split(",")]
     names = ["cora"] if quick else given
     for name in names:
-        if name not in DATASETS:
-            raise ValueError(f"there is no dataset {name!r}; there are {', '.join(DATASETS)}")
+        check_name(name)
     result: dict[str, Any] = {
         "datasets": compare(names, rounds=3 if quick else rounds, threads=threads, device=device, say=say, busy=busy)
     }

@@ -60,10 +60,15 @@ def evaluate(
     write_json(json_file, result)
     found = result["diagnostics"]
     say(f"{result['nodes']:,} nodes x {result['dimensions']} dimensions")
-    say(f"effective rank          {found['effective_rank']:.1f} of {result['dimensions']}")
-    say(f"mean |correlation|      {found['off_diagonal_correlation']:.3f} between dimensions")
-    if found["uniformity"] is not None:
-        say(f"uniformity              {found['uniformity']:.3f}")
+    if "labels" in result:
+        unknown = result.get("unknown_ids", 0)
+        which = "1 id" if unknown == 1 else f"{unknown:,} ids"
+        beside = f"; {which} in {labels} {'is' if unknown == 1 else 'are'} not in the graph" if unknown else ""
+        say(f"{result['labels']:,} of {result['nodes']:,} nodes have a label{beside}")
+    say(f"effective rank          {found['effective_rank']:.1f} of {result['dimensions']} (how many are really used)")
+    say(
+        f"mean |correlation|      {found['off_diagonal_correlation']:.3f} (between dimensions; 0: none says what another does)"
+    )
     if "probe" in result:
         _say_scores(result, probe)
     elif "regression" in result:
@@ -101,9 +106,11 @@ def _say_scores(result: dict[str, Any], probe: str) -> None:
     say(
         f"  {'largest class':22}{100 * largest['accuracy']:.2f} %{'':11}{100 * largest['macro_f1']:.2f} %   {area}".rstrip()
     )
-    k = result["k_neighbours"]
-    say(f"  {f'{k} nearest neighbour' + 's' * (k > 1):22}{100 * result['knn']:.2f} %")
-    say(f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f}")
+    if result["knn"] is not None:
+        say(f"  {result['k_neighbours']} nearest neighbours {100 * result['knn']:.2f} %")
+    say(
+        f"k-means                 NMI {clusters['nmi']:.3f}, ARI {clusters['ari']:.3f} (1: clusters are the classes; 0: chance)"
+    )
 
 
 def _say_regression(result: dict[str, Any]) -> None:
@@ -143,7 +150,7 @@ def similar(
     from ccassg.evaluate.neighbours import most_similar
     from ccassg.io.results import find_id, read_labelled, read_names
 
-    z, ids, y, class_names = read_labelled(embeddings, labels)
+    z, ids, y, class_names, _ = read_labelled(embeddings, labels)
     asked = [find_id(ids, node) for node in nodes]
     indices, scores = most_similar(z, asked, k=min(k, len(z) - 1), metric=metric)
     met = [*asked, *indices.ravel().tolist()]
@@ -177,7 +184,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     seeds: Annotated[int, typer.Option(min=1, help="Probes, where there are labels.")] = 5,
 ) -> None:
-    """Write one self-contained page: map, curves, spectrum, probe, settings. It asks nothing of any host.
+    """Write one self-contained page: map, curves, spectrum, probe, settings. It needs no network.
 
     Example: ccassg report my-model -o report.html
     """

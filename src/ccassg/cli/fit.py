@@ -5,14 +5,17 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ccassg.cli.app import JsonFile, app, console, say, say_notes, write_json
 from ccassg.cli.graph_files import GraphFiles, reads_graph
-from ccassg.cli.names import datasets_beginning, methods_beginning
+from ccassg.cli.names import datasets_beginning, embedders_beginning, methods_beginning
 from ccassg.cli.progress import steps, working
+
+# Bytes from which on the program says how to get a smaller file, and the width that it names.
+LARGE, NARROWER = 100_000_000, 256
 
 
 @app.command()
@@ -24,7 +27,7 @@ def fit(
     ],
     method: Annotated[
         str,
-        typer.Option(help="cca-ssg or another system; ccassg settings lists them.", autocompletion=methods_beginning),
+        typer.Option(help="cca-ssg or another system; ccassg settings lists them.", autocompletion=embedders_beginning),
     ] = "cca-ssg",
     preset: Annotated[
         str | None,
@@ -45,19 +48,27 @@ def fit(
 
     Example: ccassg fit edges.csv --features nodes.csv -o my-model
     """
-    from ccassg import provenance, run, scoring, systems
-    from ccassg.cli.settings import parse_settings
+    from ccassg import systems
+    from ccassg.cli.settings import AUTOMATIC, parse_settings
+
+    chosen = {"random_state": seed} | parse_settings(settings or [])
+    if systems.method_of(method).kind == "classifier":
+        raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
+    if method == "cca-ssg":
+        systems.require_parameters(method, chosen, AUTOMATIC)
+    files.require_there()
+    # Seconds of loading, which a slip of the pen need not wait for.
+    from ccassg import optional, provenance, run, scoring
     from ccassg.io import folders
+    from ccassg.io.results import EMBEDDING
     from ccassg.training import distributed
 
     started = time.perf_counter()
     console.quiet = not distributed.speaks()
-    chosen = {"random_state": seed} | parse_settings(settings or [])
     if "device" in systems.get_class(method)._get_param_names():
         chosen.setdefault("device", device)
     model = systems.make(method, preset, **chosen)
-    if model.kind == "classifier":
-        raise ValueError(f"{method} classifies nodes from labels and makes no embedding; choose an embedder")
+    optional.require(model.package, method)
     if distributed.speaks():  # the first process writes for all
         folders.require_ours(output, run.FILES, inputs=files.paths)
     with folders.locked(output) if distributed.speaks() else contextlib.nullcontext():
@@ -71,7 +82,7 @@ def fit(
         resumable = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every} if model.resumable else {}
         with _says_how_to_resume(checkpoint), contextlib.ExitStack() as held:
             with distributed.session(device, checkpoint):
-                with steps("training") as advance:
+                with steps("training", before="fitting") as advance:
                     model.fit(
                         data,
                         on_step=lambda step, losses, total: advance(step, total, f"loss {losses['loss']:.2f}"),
@@ -83,16 +94,21 @@ def fit(
                     say(
                         "note: one process solved this for all, as the encoder is not trained; -s encoder=gcn shares the work"
                     )
+                tell = held.enter_context(working("fit"))
+                tell("embedding")
                 z = held.enter_context(run.embedding(model, data, output))
             if not distributed.speaks():
                 return
             made_by = provenance.of_run(seed, time.perf_counter() - started) | {"method": method}
+            tell("writing")
             run.save_run(output, model, data, z, source=files.graph, provenance=made_by, read_from=files.recorded())
-            with working("looking at the embedding"):
-                warned = scoring.judge(model, data, z)
+            tell("looking at the embedding")
+            warned = scoring.judge(model, data, z)
         for leftover in output.glob(f"{folders.CHECKPOINT}*"):
             leftover.unlink()
-    say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]})")
+    size = _size(output / EMBEDDING)
+    say(f"wrote {output}: model.safetensors, config.json, embedding.parquet ({len(z):,} x {z.shape[1]}, {size})")
+    _say_if_large(output / EMBEDDING, model)
     for warning in warned:
         say(f"warning: {warning}")
     say(f"next: ccassg report {output} -o report.html")
@@ -110,6 +126,7 @@ def embed(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Embedding file: .parquet, .csv, .npy, .txt (word2vec) or .h5ad.")
     ],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Embed a graph with a fitted model: nodes seen in fitting or not, one row each under its own id.
@@ -118,16 +135,16 @@ def embed(
 
     Example: ccassg embed my-model new-edges.csv --features new-nodes.csv -o new.parquet
     """
+    from ccassg.io.embeddings import format_of, require_free, write_embeddings
+
+    format_of(output)  # before the work, not after it
+    files.require_there()
     from ccassg import run, systems
-    from ccassg.io.atomic import require_replaceable
-    from ccassg.io.embedding_formats import is_ours
-    from ccassg.io.embeddings import format_of, write_embeddings
     from ccassg.training import distributed
 
     console.quiet = not distributed.speaks()
-    format_of(output)  # before the work, not after it
     if distributed.speaks():
-        require_replaceable(output, is_ours, inputs=[model, *files.paths])
+        require_free(output, overwrite=overwrite, inputs=[model, *files.paths])
     encoder = systems.load(model)
     data = files.open(like=encoder.features_, verify=distributed.n_processes() == 1 or not encoder.embeds_in_blocks)
     say_notes(data.notes)
@@ -137,8 +154,9 @@ def embed(
             z = held.enter_context(run.embedding(encoder, data, output.absolute().parent))
         if not distributed.speaks():
             return
-        write_embeddings(output, z, data.ids)
-    say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions")
+        write_embeddings(output, z, data.ids, encoder=run.encoder_name(encoder), overwrite=overwrite)
+    say(f"wrote {output}: {len(z):,} nodes x {z.shape[1]} dimensions, {_size(output)}")
+    _say_if_large(output, encoder)
     write_json(json_file, {"output": str(output), "nodes": len(z), "dimensions": z.shape[1]})
 
 
@@ -154,14 +172,28 @@ def list_settings(
     """
     from rich.table import Table
 
-    from ccassg import systems
-    from ccassg.cli.settings import settings_of
+    from ccassg import parameters, systems
+    from ccassg.cli.settings import AUTOMATIC, settings_of
 
-    table = Table("setting", "default", "meaning", box=None, pad_edge=False)
+    table = Table("setting", "default", "allowed", "meaning", box=None, pad_edge=False)
     for name, default, meaning in settings_of(systems.get_class(method)):
-        table.add_row(name, repr(default), meaning)
-    console.print(table)
-    say(f"methods: {', '.join(systems.METHODS)}")
+        automatic = f" Automatic: {AUTOMATIC[name]}." if default == "auto" and name in AUTOMATIC else ""
+        if name != "augmentations":  # functions, which Python alone can give
+            table.add_row(name, repr(default), parameters.allowed(name), meaning + automatic)
+    console.print(table, markup=False)
+    say(f"for fit --method: {', '.join(systems.EMBEDDERS)}")
+    say(f"classifiers, in Python only: {', '.join(systems.CLASSIFIERS)}")
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:,.1f} MB"
+
+
+def _say_if_large(path: Path, model: Any) -> None:
+    """Say how a large file becomes smaller, if the model's width can be chosen."""
+    width = model.get_params(deep=False).get("embedding_dim")
+    if path.stat().st_size > LARGE and width is not None and (width == "auto" or width > NARROWER):
+        say(f"note: {path} has {_size(path)}; ccassg fit --set embedding_dim={NARROWER} makes fewer columns")
 
 
 @contextlib.contextmanager

@@ -74,7 +74,20 @@ class GraphFiles:
     @property
     def paths(self) -> list[str | Path]:
         """What is read, as far as it lies in files."""
-        return [path for path in (self.graph, *(self.features or ()), self.labels, self.ids) if path is not None]
+        from ccassg.io.graphs import names_dataset
+
+        graph = None if names_dataset(self.graph) else self.graph
+        return [path for path in (graph, *(self.features or ()), self.labels, self.ids) if path is not None]
+
+    def require_there(self) -> None:
+        """Refuse paths where nothing is, before what reads and learns is imported."""
+        from ccassg.io.files import check_file
+        from ccassg.io.graphs import require_there
+
+        require_there(self.graph)
+        for path in (*(self.features or ()), self.labels, self.ids):
+            if path is not None and not self.graph.lower().endswith(".h5ad"):  # whose features are named within
+                check_file(path)
 
     def open(self, **more: Any) -> Dataset:
         """Read it; ``more`` are options of `open_graph` that no user gives, or that stand in for theirs."""
@@ -88,7 +101,7 @@ class GraphFiles:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = {field.name: given[field.name] for field in fields(self) if given[field.name] != field.default}
         changed |= self._parsed()
-        if Path(self.graph).exists():
+        if self.graph in self.paths and Path(self.graph).exists():
             changed["graph"] = Path(self.graph)
         return {name: _anywhere(value) for name, value in changed.items() if value is not None}
 

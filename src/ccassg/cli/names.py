@@ -12,5 +12,6 @@ def _beginning(module: str, names: str) -> Callable[[str], list[str]]:
 
 
 methods_beginning = _beginning("ccassg.systems", "METHODS")
+embedders_beginning = _beginning("ccassg.systems", "EMBEDDERS")
 datasets_beginning = _beginning("ccassg.datasets", "DATASETS")
 experiments_beginning = _beginning("ccassg.experiments", "EXPERIMENTS")

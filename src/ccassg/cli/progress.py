@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -19,15 +20,40 @@ def make_bar(*columns: ProgressColumn) -> Progress:
 
 
 @contextmanager
-def steps(title: str) -> Iterator[Callable[..., None]]:
-    """Give a function of (step, total, text) to call after every step, from 0; the first one may be that after a resume."""
+def _said_later() -> Iterator[Callable[[str | None], None]]:
+    """Give a function to tell what is being done: a plain line says so if it still is after a while, nothing on a terminal."""
+    timer = Timer(0, say)
+
+    def tell(text: str | None) -> None:
+        nonlocal timer
+        timer.cancel()
+        if text is not None and not console.is_terminal:
+            timer = Timer(SECONDS_BETWEEN_LINES, say, [text])
+            timer.daemon = True
+            timer.start()
+
+    try:
+        yield tell
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def steps(title: str, before: str = "") -> Iterator[Callable[..., None]]:
+    """Give a function of (step, total, text) to call after every step, from 0; the first one may be that after a resume.
+
+    ``before`` is what is done until then.
+    """
     last = time.monotonic()
     unsaid, is_first = "", True
-    with make_bar() as bar:
-        task = bar.add_task(title, total=None)
+    with _said_later() as tell, make_bar() as bar:
+        task = bar.add_task(before or title, total=None)
+        tell(f"{before} ..." if before else None)
 
         def advance(step: int, total: int, text: str = "") -> None:
             nonlocal last, unsaid, is_first
+            if is_first:
+                tell(None)
             if is_first and step > 0:
                 say(f"{title} continues after step {step}")
             is_first = False
@@ -46,14 +72,10 @@ def steps(title: str) -> Iterator[Callable[..., None]]:
 @contextmanager
 def working(title: str) -> Iterator[Callable[[str], None]]:
     """Give a function to tell what is being worked on: shown beside a moving sign on a terminal, a plain line where it takes long."""
-    started = time.monotonic()
-    with console.status(title) as status:
+    with _said_later() as tell_later, console.status(title) as status:
 
         def tell(part: str) -> None:
-            nonlocal started
             status.update(f"{title}: {part} ...")
-            if not console.is_terminal and time.monotonic() - started > SECONDS_BETWEEN_LINES:
-                started = time.monotonic()
-                say(f"{title}: {part} ...")
+            tell_later(f"{title}: {part} ...")
 
         yield tell

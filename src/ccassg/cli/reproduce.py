@@ -62,6 +62,7 @@ def reproduce(
     """
     from ccassg.experiments import EXPERIMENTS, Records, agenda, documents
     from ccassg.experiments.summary import summarize
+    from ccassg.graph.checks import choose_from
     from ccassg.io.atomic import require_room
 
     # The studies of the repository come here with experiments and a document of their own.
@@ -69,7 +70,7 @@ def reproduce(
     wanted = list(experiments) if names == ["all"] or not names else names
     for name in wanted:
         if name not in experiments:
-            raise ValueError(f"there is no experiment {name!r}; choose from {', '.join(experiments)}")
+            raise ValueError(f"there is no experiment {name!r}; {choose_from(name, experiments)}")
     planned = {}
     for name in wanted:
         plan = experiments[name].plan(datasets=_split(datasets), methods=_split(methods), n_seeds=seeds, quick=quick)

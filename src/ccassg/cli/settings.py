@@ -1,12 +1,37 @@
 """Settings of a method as the command line writes and lists them."""
 
 import contextlib
+import dataclasses
 import inspect
 import json
 import re
 from typing import Any
 
 from ccassg.graph.checks import shown
+
+# The parameters of cca-ssg in the order of docs/settings.md, and what "auto" stands for: known before PyTorch is loaded.
+AUTOMATIC = {
+    "encoder": "canonical; gcn (without edges mlp) if a setting of training is named",
+    "n_layers": "2",
+    "hidden_dim": "twice the embedding, at most 512",
+    "embedding_dim": "canonical: nine parts of at most 128 or 256; trained: at most 512; never more than the features or half the nodes can fill",
+    "second_view": "",
+    "decorrelation": "0.001 at width 512, more in proportion when narrower",
+    "edge_drop_rate": "0.4 (0 with mlp)",
+    "feature_mask_rate": "0.2",
+    "n_steps": "50",
+    "early_stopping": "",
+    "learning_rate": "",
+    "weight_decay": "",
+    "drop_both_directions": "",
+    "loss_nodes": "all nodes; on more than 50,000 of them 4,096, but for batches and several processes",
+    "batch_nodes": "",
+    "max_neighbors": "",
+    "augmentations": "",
+    "invariance": "",
+    "device": "",
+    "random_state": "",
+}
 
 # The longest value: short enough that nothing nested in it, nor any number, is beyond the parser.
 MAX_LENGTH = 500
@@ -47,4 +72,6 @@ def settings_of(cls: type) -> list[tuple[str, Any, str]]:
         texts |= {name: " ".join(text.split()) for name, text in found}
         hints = inspect.get_annotations(each).items()
         texts |= {name: hint.__metadata__[0] for name, hint in hints if hasattr(hint, "__metadata__")}
-    return [(name, default, texts.get(name, "")) for name, default in cls().get_params(deep=False).items()]
+    defaults = cls().get_params(deep=False)
+    names = sorted((each.name for each in dataclasses.fields(cls)), key=lambda name: name == "random_state")
+    return [(name, defaults[name], texts.get(name, "").replace("``", "")) for name in names]

@@ -12,6 +12,7 @@ from ccassg.datasets.benchmark import read_benchmark
 from ccassg.datasets.cards import CARDS, DATASETS, FILES
 from ccassg.datasets.planetoid import normalize_rows, read_planetoid
 from ccassg.graph import as_graph
+from ccassg.graph.checks import choose_from
 from ccassg.graph.dataset import Dataset, Split
 
 
@@ -97,7 +98,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 def check_name(name: Any) -> None:
     """Raise ValueError unless it is the name of a dataset."""
     if name not in DATASETS:
-        raise ValueError(f"there is no dataset {name!r}; choose from {', '.join(DATASETS)}")
+        raise ValueError(f"there is no dataset {name!r}; {choose_from(name, DATASETS)}")
 
 
 def embedded_file() -> resources.abc.Traversable:

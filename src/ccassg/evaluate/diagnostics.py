@@ -84,6 +84,8 @@ def warnings_about(measures: Mapping[str, Any], settings: Mapping[str, Any] | No
             "says nothing; a smaller width loses nothing."
         )
     spread = "" if settings is not None and not (trained and "decorrelation" in settings) else "decorrelation weight"
+    if settings is not None and settings.get("encoder") == "canonical":
+        return found  # its parts tell the same in several ways, and their widths are nobody's choice
     # Centred rows span at most n - 1 directions, so this is what could have been filled.
     possible = min(d - constant, n - 1)
     rank = measures["effective_rank"]
@@ -92,14 +94,12 @@ def warnings_about(measures: Mapping[str, Any], settings: Mapping[str, Any] | No
             f"Collapsed dimensions: the embedding uses about {rank:.1f} of {possible} possible dimensions; a smaller "
             f"width may do{f' (in CCA-SSG, a larger {spread} or longer training spreads it)' if spread else ''}."
         )
-    if settings is not None and settings.get("encoder") == "canonical":
-        return found  # its parts tell the same in several ways
     if possible > 1 and measures["off_diagonal_correlation"] > 0.5:
         found.append(
             f"Redundant dimensions: two of them correlate by {measures['off_diagonal_correlation']:.2f} on average; a "
             f"smaller width may do{f' (in CCA-SSG, also a larger {spread})' if spread else ''}."
         )
-    if d >= n:
+    if settings is not None and "embedding_dim" in settings and d >= n:  # else nobody is known to have chosen it
         found.append(f"{d} dimensions for {n} nodes: more than the nodes can fill; use a smaller width.")
     return found
 

@@ -46,7 +46,7 @@ def suggest_links(z: Any, graph: Any, node: int | None = None, k: int = 20, *, s
     pairs : int64 array of shape (k, 2)
         The likeliest first; in each the node that was named, or the lower number, first.
     scores : float32 array of shape (k,)
-        Probability that the pair is an edge, were every second pair one.
+        Probability that the pair is an edge if half of all pairs were edges: for ranking only.
     """
     graph = as_graph(graph)
     check_count("k", k, 1, MAX_K)

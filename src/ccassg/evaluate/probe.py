@@ -64,7 +64,7 @@ def linear_probe(
         Of Adam. By default what the dataset's card names, which is the paper's, else 1e-2.
     weight_decay : float or sequence of float
         Of Adam, an L2 term in the gradient. By default what the dataset's card names, else 1e-4. Of several, each run takes the one with the highest validation accuracy, the
-        first of equals. Too strong a decay leaves the class with most training nodes ahead on unbalanced splits.
+        earliest of those that share it. Too strong a decay leaves the class with most training nodes ahead on unbalanced splits.
     epochs : int
         Steps of Adam.
     choose : "validation" or "last"

@@ -123,11 +123,11 @@ def train(
 
 
 def best(fits: list[Fitted]) -> Fitted:
-    """Return for every run the one of several trainings with the highest validation accuracy, the first of equals."""
+    """Return for every run the one of several trainings with the highest validation accuracy, the earliest of those that share it."""
     if len(fits) == 1:
         return fits[0]
     accuracies = torch.stack([fit.val_accuracies for fit in fits])
-    # The first of equals: accuracies of one run are counts over one number of nodes, so equal ones are equal bits.
+    # Accuracies of one run are counts over one number of nodes, so equal ones are equal bits.
     which = accuracies.argmax(0)
     g, s = (torch.arange(n, device=which.device) for n in which.shape)
     runs = g[:, None], s
@@ -184,7 +184,7 @@ class _Choice:
         # Right where no class beats the true one; an index of the maximum would cost a hundred times as much.
         right = (logits.gather(3, self._true) >= logits.amax(3, keepdim=True)) & self._real
         correct = right.sum((3, 4))
-        # The first of equals. A last, shorter block still holds weights scored before, which cannot be better.
+        # The earliest of those that share it. A last, shorter block still holds weights scored before, which cannot be better.
         best, slot = correct.max(1)
         better = best > self._correct
         picked = self._history.view(g, block, s, c, width).gather(

@@ -20,6 +20,8 @@ MAX_CLASSES, MAX_CELLS = 100, 10_000_000_000
 PROBE_CELLS, CLUSTER_CELLS, PAIR_CELLS = 300_000_000, 200_000_000, 100_000_000_000
 # Fewer different fractions may be classes, such as 0.5 and 1.
 MAX_FRACTIONS = 20
+# Of the training nodes so many vote on a test node.
+N_NEIGHBOURS = 10
 # A verdict on fewer would be a matter of luck.
 MIN_NODES = 50
 
@@ -78,10 +80,11 @@ def summarize(
         raw = linear_probe(part.features, part.y, splits, solver=solver, tolerance=TOLERANCE)
         result["raw_features"] = raw.as_dict()
     tell("nearest neighbours")
-    # Of few labels ten would be most of them.
-    k = result["k_neighbours"] = min(10, max(min(len(split.train) for split in splits) // 10, 1))
-    voted = [knn_score(part.z, part.y, k, split=_few(split, z.shape[1], len(splits))) for split in splits]
-    result["knn"] = float(np.mean(voted))
+    k = result["k_neighbours"] = N_NEIGHBOURS
+    result["knn"] = None
+    if min(len(split.train) for split in splits) >= k * len(part.classes):  # else a class has fewer nodes than voters
+        voted = [knn_score(part.z, part.y, k, split=_few(split, z.shape[1], len(splits))) for split in splits]
+        result["knn"] = float(np.mean(voted))
     tell("k-means")
     seeds = range(min(max(CLUSTER_CELLS // (part.z.size * len(part.classes)), 1), 5))
     result["clustering"] = cluster_score(part.z, part.y, seeds=seeds).as_dict()

@@ -3,7 +3,8 @@
 import math
 import reprlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -156,6 +157,13 @@ def shown(value: Any) -> str:
         return " ".join(_SHORT.repr(value).split())
     except Exception:  # a whole number of thousands of digits has no text, and a class of the user does what it likes
         return f"a value of type {type(value).__name__}"
+
+
+def choose_from(name: Any, names: Iterable[str]) -> str:
+    """Return the way out for a name that is none of these, for a message: the one most like it, else all."""
+    known = list(names)
+    near = get_close_matches(str(name), known, 1)
+    return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}"
 
 
 def mapped(array: Any) -> np.memmap[Any, Any] | None:

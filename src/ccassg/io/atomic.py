@@ -59,7 +59,11 @@ def write_bytes_atomic(path: str | os.PathLike[str], data: bytes | memoryview) -
 
 
 def require_replaceable(
-    path: str | os.PathLike[str], is_ours: Callable[[Path], bool], *, inputs: Iterable[str | os.PathLike[str]] = ()
+    path: str | os.PathLike[str],
+    is_ours: Callable[[Path], bool],
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    remedy: str = "give another name, or remove it first",
 ) -> None:
     """Refuse, before the work, a file that could not be written or that may not be replaced.
 
@@ -75,8 +79,7 @@ def require_replaceable(
                     raise ValueError(f"{target} is read by this very command; give the output another name")
             if not is_ours(target):
                 raise ValueError(
-                    f"{target} is there already and is not known to be an earlier output that nobody changed; give another "
-                    f"name, or remove it first"
+                    f"{target} is there already and is not known to be an earlier output that nobody changed; {remedy}"
                 )
     require_room(target, 1)
 

@@ -1,6 +1,7 @@
 """Which column of a table is what: named by the user, or guessed by its name, alike in every reader."""
 
 from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 import pyarrow as pa
@@ -41,9 +42,9 @@ def find_column(table: Table, name: str | int, role: str, option: str) -> str:
     for candidate in (name, f"column {name}"):
         if candidate in table.names:
             return str(candidate)
-    raise ValueError(
-        f"{table}: there is no column {name!r} for the {role}; it has {listed(table.names)} (`{option}` names the column)"
-    )
+    near = get_close_matches(str(name), table.names, 1)
+    way_out = f"did you mean {near[0]!r}?" if near else f"it has {listed(table.names)} (`{option}` names the column)"
+    raise ValueError(f"{table}: there is no column {name!r} for the {role}; {way_out}")
 
 
 def guess_column(table: Table, known: Sequence[str], but: Sequence[str | None] = ()) -> str | None:

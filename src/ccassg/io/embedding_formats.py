@@ -34,7 +34,18 @@ def is_ours(path: Path) -> bool:
     """Tell whether a file is as the writers below left it, and no part of a run; CSV and word2vec have no place to say so."""
     if suffix_of(path) == ".npy":
         return is_sealed(ids_path(path), _IDS) and sha256(path) in _hashes(ids_path(path))
-    return path.name not in files_of(path.parent) and is_sealed(path, _KIND)
+    return is_no_part(path) and is_sealed(path, _KIND)
+
+
+def is_no_part(path: Path) -> bool:
+    """Tell whether a file is none of those that make up a run or a model."""
+    return path.name not in files_of(path.parent)
+
+
+def encoder_of(path: Path) -> str | None:
+    """Return what a Parquet file of embeddings says that they were made by; None where it says nothing."""
+    said = (pq.read_schema(path).metadata or {}) if suffix_of(path) in tables.PARQUET_SUFFIXES else {}
+    return said[b"encoder"].decode("utf-8", "replace") if b"encoder" in said else None
 
 
 def _read_table(path: Path) -> tuple[Array, Array]:
@@ -56,9 +67,9 @@ def _rows_of(table: tables.Table, data: dict[str, tables.Column], id_column: str
     return (z if isinstance(z, np.ndarray) else z.toarray()), to_numpy(ids)
 
 
-def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+def _write_table(path: Path, z: Array, ids: pa.Array, block_bytes: int, encoder: str | None = None) -> None:
     """Write columns ``id``, ``e0``, ``e1``, ... as CSV or as Parquet, there with a row group per block."""
-    mark = {"written_by": blank(_KIND)}
+    mark = {"written_by": blank(_KIND)} | ({"encoder": encoder} if encoder else {})
     schema = pa.schema([("id", ids.type), *((f"e{i}", pa.float32()) for i in range(z.shape[1]))], mark)
     # Embeddings are noise to a dictionary and to a compressor: plain pages are smaller and faster.
     plain = {"use_dictionary": False, "compression": "none"}
@@ -87,7 +98,7 @@ def _read_npy(path: Path) -> tuple[Array, Array]:
     return z.astype(np.float32), to_numpy(ids)
 
 
-def _write_npy(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+def _write_npy(path: Path, z: Array, ids: pa.Array, block_bytes: int, encoder: str | None = None) -> None:
     """Write the matrix, and the ids beside it."""
     require_replaceable(ids_path(path), lambda beside: is_sealed(beside, _IDS))
     # Until the matrix follows them, the ids know the earlier one too.
@@ -144,7 +155,7 @@ def _read_word2vec(path: Path) -> tuple[Array, Array]:
     return _rows_of(frame, frame.columns(frame.names), "id")
 
 
-def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int, encoder: str | None = None) -> None:
     """Write a line of counts, then a line per node."""
     for name in (name for _, names in _blocks(z, ids, block_bytes) for name in names.to_pylist()):
         if isinstance(name, str) and (not name or name.split() != [name]):
@@ -165,7 +176,7 @@ def _write_word2vec(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> No
             file.write(buffer.getvalue())
 
 
-def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int) -> None:
+def _write_h5ad(path: Path, z: Array, ids: pa.Array, block_bytes: int, encoder: str | None = None) -> None:
     """Write an AnnData file without counts, the matrix in ``obsm``."""
     import anndata
     import h5py

@@ -1,5 +1,6 @@
 """Read and write embedding files: one row per node under the user's ids, in the user's order, whole or not at all."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,22 @@ from ccassg import optional
 from ccassg.graph import Array
 from ccassg.graph.checks import check_count
 from ccassg.io.atomic import require_replaceable
-from ccassg.io.embedding_formats import FORMATS, is_ours, require_finite
+from ccassg.io.embedding_formats import FORMATS, is_no_part, is_ours, require_finite
 from ccassg.io.files import LIMITS, Limits, PathLike, suffix_of, vetted, within
 from ccassg.io.ids import id_array
 
 BLOCK_BYTES = 2**25
 
 
-def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: int = BLOCK_BYTES) -> None:
+def write_embeddings(
+    path: PathLike,
+    z: Any,
+    ids: Any = None,
+    *,
+    encoder: str | None = None,
+    overwrite: bool = False,
+    block_bytes: int = BLOCK_BYTES,
+) -> None:
     """Write embeddings to a file, in place of earlier ones that nobody changed, and only when complete.
 
     Parameters
@@ -31,6 +40,10 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: in
         written some rows at a time and never wholly in memory.
     ids : sequence of n different integers or strings
         Default 0 .. n - 1. CSV and word2vec files do not tell the string "7" from the integer 7; the others do.
+    encoder : str, optional
+        What made them, such as "canonical": kept in a Parquet file, for `ccassg evaluate` to judge their width by.
+    overwrite : bool
+        Replace whatever file is there, but for one of a model's folder.
     block_bytes : int
         How much of z is written at a time.
 
@@ -53,7 +66,7 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: in
     """
     _, write = format_of(path)
     check_count("block_bytes", block_bytes, 1, 2**40)
-    require_replaceable(path, is_ours)
+    require_free(path, overwrite=overwrite)
     matrix = z.detach().cpu().numpy() if hasattr(z, "detach") else z
     if not (isinstance(matrix, np.memmap) and matrix.dtype == np.float32):  # what lies in a file stays there
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
@@ -64,7 +77,13 @@ def write_embeddings(path: PathLike, z: Any, ids: Any = None, *, block_bytes: in
         raise ValueError(f"there are {len(names):,} ids for {len(matrix):,} rows of z; give one each")
     if pc.count_distinct(names).as_py() < len(names):
         raise ValueError("ids must all be different, as text too; rename the repeated ones")
-    write(Path(path), matrix, names, block_bytes)
+    write(Path(path), matrix, names, block_bytes, encoder)
+
+
+def require_free(path: PathLike, *, overwrite: bool = False, inputs: Iterable[PathLike] = ()) -> None:
+    """Refuse, before the work, a file that must not be replaced; see `require_replaceable`."""
+    remedy = "give another name, or `overwrite` it"
+    require_replaceable(path, is_no_part if overwrite else is_ours, inputs=inputs, remedy=remedy)
 
 
 def read_embeddings(path: PathLike, *, limits: Limits = LIMITS) -> tuple[Array, Array]:

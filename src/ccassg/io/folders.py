@@ -71,6 +71,16 @@ def files_of(folder: Path) -> dict[str, str]:
     return known | {index.name: sha256(index)} if is_ours and all(map(_is_name, known)) else {}
 
 
+def is_output(folder: Path) -> bool:
+    """Whether a folder is empty, or begins to look as a run or a model does: no graph to read."""
+    if not folder.is_dir():
+        return False
+    names = [path.name for path in folder.iterdir()]
+    return (
+        not names or not {RUN, MODEL}.isdisjoint(names) or any(name.startswith((CHECKPOINT, _OURS)) for name in names)
+    )
+
+
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
     """Give an empty folder to write to; when the block ends, its files take the place of the earlier ones, all or none."""

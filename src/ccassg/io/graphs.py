@@ -3,6 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pyarrow as pa
 
 from ccassg.datasets import DATASETS, load_dataset
 from ccassg.graph import Array, Dataset, Features, FeatureSpace, Graph, as_graph
+from ccassg.graph.checks import choose_from
 from ccassg.graph.structural import structural_features, structural_names
 from ccassg.io import tables
 from ccassg.io.edges import WHOLE, of_file, of_folder, read_edges
 from ccassg.io.features import read_nodes
 from ccassg.io.files import require_budget, suffix_of
+from ccassg.io.folders import is_output
 from ccassg.io.ids import number_ids, to_numpy
 from ccassg.io.labels import Unclear, encode_labels, match_labels, read_labels
 from ccassg.io.manifest import is_store, read_manifest
@@ -182,7 +185,11 @@ def read_graph(
                 labels, node_ids=node_ids, id_column=id_named, label_column=label_column, reading=reading
             )
             notes += table.notes
-            y, class_names = match_labels(table, node_ids, notes)
+            y, class_names, n_outside = match_labels(table, node_ids)
+            if n_outside:
+                notes.append(
+                    f"{table.name}: left out the labels of {tables.counted(n_outside, 'id', 'ids')} not in the graph"
+                )
         except Unclear as unclear:
             if is_asked:
                 raise
@@ -202,17 +209,29 @@ def open_graph(graph: Any, *, data_dir: Path | None = None, verify: bool = True,
     if isinstance(graph, str) and not graph.strip():
         raise ValueError("the name of the graph is empty; name a file, a folder or a dataset")
     if tables.is_path(graph):
-        if str(graph) in DATASETS and options.get("features") is None and not Path(graph).exists():
+        if names_dataset(graph) and options.get("features") is None:
             if options.get("scale") is True:
                 raise ValueError(f"{graph} has its features as the paper has them; leave `scale` out")
             return load_dataset(str(graph), data_dir=data_dir)
         if is_store(graph) or (Path(graph) / "indptr.npy").is_file():  # the latter has lost its manifest
             return _open_store(graph, verify, options)
-        if not Path(graph).exists():
-            raise ValueError(f"{graph} is neither a file or folder here nor a dataset's name ({', '.join(DATASETS)})")
+        require_there(graph)
     if "like" in options and options.get("scale") is None:
         options["scale"] = False  # new nodes for a model, which brings them to its own scale, even if it has no names
     return read_graph(graph, **options)
+
+
+def require_there(graph: str | PathLike[str]) -> None:
+    """Refuse a graph that is neither a file or folder nor a dataset: ValueError."""
+    if not (names_dataset(graph) or Path(graph).exists()):
+        raise ValueError(
+            f"{graph} is neither a file or folder here nor a dataset's name; {choose_from(graph, DATASETS)}"
+        )
+
+
+def names_dataset(graph: Any) -> bool:
+    """Whether it is the name of a dataset: a file or a folder of that name comes first, unless ccassg itself made it for a model."""
+    return str(graph) in DATASETS and (not Path(graph).exists() or is_output(Path(graph)))
 
 
 def open_object(data: Any, *, stacklevel: int = 3, **options: Any) -> Any:

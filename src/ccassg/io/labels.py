@@ -86,10 +86,8 @@ def encode_labels(labels: Column | None) -> tuple[Array, tuple[str, ...]]:
     return codes, tuple(classes)
 
 
-def match_labels(
-    labels: NodeRows, node_ids: pa.Array, notes: list[str], of: str = "the graph"
-) -> tuple[Array, tuple[str, ...]]:
-    """Return the class of each node, -1 where there is none, and the names of the classes; ids that are no nodes are noted."""
+def match_labels(labels: NodeRows, node_ids: pa.Array, of: str = "the graph") -> tuple[Array, tuple[str, ...], int]:
+    """Return the class of each node, -1 where there is none, the names of the classes, and how many ids are of no node."""
     codes, class_names = encode_labels(labels.labels)
     n = len(node_ids)
     if labels.ids is None:
@@ -97,7 +95,7 @@ def match_labels(
             raise ValueError(
                 f"{labels.name} has {labels.n_rows:,} labels without ids, but {of} has {n:,} nodes; give one each, or a column of ids"
             )
-        return codes, class_names
+        return codes, class_names, 0
     place = positions(labels.ids, node_ids)
     inside = place >= 0
     if not inside.any():
@@ -105,11 +103,9 @@ def match_labels(
             f"{labels.name} labels no node of {of}: it names {tables.shown(labels.ids[0].as_py())}, {of} "
             f"{tables.shown(node_ids[0].as_py())}; check `id_column`"
         )
-    if n_outside := int((~inside).sum()):
-        notes.append(f"{labels.name}: left out the labels of {tables.counted(n_outside, 'id', 'ids')} not in the graph")
     y = np.full(n, -1, np.int64)
     y[place[inside]] = codes[inside]
-    return y, class_names
+    return y, class_names, int((~inside).sum())
 
 
 def _sorted_classes(values: set[str]) -> list[str]:

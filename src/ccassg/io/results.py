@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +27,19 @@ MAX_TEXTS = 1_000
 REFUSED = (ValueError, OSError, TypeError, LookupError)
 
 
+class Labelled(NamedTuple):
+    """Embeddings (n, d), ids (n,), classes (n,) and their names, and how many ids of the labels are of no node."""
+
+    z: Array
+    ids: Array
+    y: Array | None = None
+    names: tuple[str, ...] | None = None
+    n_unknown: int = 0
+
+
 def read_labelled(
     path: Path, labels: Path | None = None, *, id_column: str | None = None, label_column: str | None = None
-) -> tuple[Array, Array, Array | None, tuple[str, ...] | None]:
+) -> Labelled:
     """Read embeddings, ids, classes and class names of an embedding file or a run's folder.
 
     Labels come from the file ``labels``, else from the run itself, else there are none.
@@ -47,11 +57,11 @@ def read_labelled(
     if labels is None:
         labels = path / NODES
         if not path.is_dir() or not labels.exists() or "label" not in ParquetTable(labels).names:
-            return z, ids, None, None
+            return Labelled(z, ids)
         id_column, label_column = "id", "label"
     node_ids = id_array(ids)
     rows = read_labels(labels, node_ids=node_ids, id_column=id_column, label_column=label_column)
-    return z, ids, *match_labels(rows, node_ids, [], str(path))
+    return Labelled(z, ids, *match_labels(rows, node_ids, str(path)))
 
 
 def find_id(ids: Array, name: str) -> int:

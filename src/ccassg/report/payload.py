@@ -19,6 +19,7 @@ from ccassg.evaluate.neighbours import likely_neighbours, nearest
 from ccassg.evaluate.verdict import verdict
 from ccassg.graph import Array
 from ccassg.io.encode import DROWNS
+from ccassg.provenance import effective
 from ccassg.report import derive
 from ccassg.report.data import ReportData
 
@@ -89,7 +90,7 @@ def _derive(data: ReportData, max_nodes: int, max_exact: int) -> dict[str, Any]:
             "effectiveRank": found["effective_rank"],
         },
         "probe": data.probe,
-        "settings": {name: value for name, value in data.settings.items() if value is not None},
+        "settings": effective(data.settings),
         "provenance": data.provenance,
         "choices": list(data.choices),
         "notes": notes,

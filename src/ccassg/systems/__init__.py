@@ -5,10 +5,9 @@ Embedders have ``fit(graph)`` and ``transform(graph)``, classifiers ``fit(graph,
 """
 
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-
-from ccassg import optional
 
 
 class Method(NamedTuple):
@@ -47,9 +46,13 @@ METHODS: dict[str, Method] = {
 }
 
 
+EMBEDDERS = tuple(name for name in METHODS if METHODS[name].kind == "embedder")
+CLASSIFIERS = tuple(name for name in METHODS if METHODS[name].kind == "classifier")
+
+
 def get_class(name: str) -> Any:
     """Return the class behind a name, imported now."""
-    method = _method(name)
+    method = method_of(name)
     module = method.module if "." in method.module else f"{__name__}.{method.module}"
     return getattr(importlib.import_module(module), method.class_name)
 
@@ -73,15 +76,12 @@ def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
     """
     from ccassg.systems import presets
 
-    method, cls = _method(name), get_class(name)
-    optional.require(cls.package, name)
+    method, cls = method_of(name), get_class(name)
     if dataset is not None and dataset not in presets.DATASETS:
         raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
     published = {} if dataset is None else presets.published(cls, dataset)
     settings = published | method.parameters | parameters
-    unknown = sorted(set(settings) - set(cls().get_params()))
-    if unknown:
-        raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(cls().get_params()))}")
+    require_parameters(name, settings, cls().get_params())
     return cls(**settings)
 
 
@@ -96,7 +96,18 @@ def load(folder: str | Path) -> Any:
     raise ValueError(f"{folder} names the system {saved.method!r}, which this version does not know")
 
 
-def _method(name: str) -> Method:
+def require_parameters(name: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse what is none of the parameters of a method: ValueError."""
+    from ccassg.graph.checks import choose_from
+
+    for parameter in sorted(set(given).difference(known)):
+        raise ValueError(f"{name} has no parameter {parameter!r}; {choose_from(parameter, known)}")
+
+
+def method_of(name: str) -> Method:
+    """Return where a method is and what it does; ValueError if there is none of that name."""
     if name not in METHODS:
-        raise ValueError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
+        from ccassg.graph.checks import choose_from  # a Tab at the prompt need not wait for NumPy
+
+        raise ValueError(f"there is no method {name!r}; {choose_from(name, METHODS)}")
     return METHODS[name]

@@ -147,7 +147,7 @@ function confusionTable(confusion, classes) {
   const body = element("tbody");
   confusion.forEach((row, i) => {
     const total = row.reduce((sum, v) => sum + v, 0);
-    const line = element("tr", {}, element("th", { scope: "row", title: classes[i] }, name(classes[i])));
+    const line = element("tr", {}, element("th", { scope: "row", title: classes[i] }, name(classes[i].replaceAll("_", "_\u200b")))); // may break there
     row.forEach((value, j) => {
       const share = total ? value / total : 0;
       const cell = element("td", { title: `${classes[i]} taken for ${classes[j]}: ${percent(share)}` }, many ? "" : short(value));

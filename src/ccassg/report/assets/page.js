@@ -15,7 +15,7 @@ function drawHead() {
   }
   tile("Effective rank", short(Number(report.spectrum.effectiveRank.toFixed(1))), `of ${report.dim}`);
   tile("Mean correlation", report.correlation.meanAbsolute.toFixed(3), "absolute");
-  if (Number.isFinite(provenance.seconds)) tile("Time", duration(provenance.seconds));
+  if (Number.isFinite(provenance.seconds)) tile("Time", duration(provenance.seconds), "graph to embedding");
   if (Number.isFinite(provenance.peak_memory)) tile("Peak memory", bytes(provenance.peak_memory));
 }
 
@@ -137,7 +137,9 @@ function drawCurves() {
   byId("training").hidden = !report.curves.length;
   for (const { name: title, steps, values } of report.curves) {
     const chart = lineChart({ label: `${title} by training step`, xs: steps, ys: values, xLabel: "step" });
-    byId("curves").append(element("figure", { class: "card" }, element("h3", {}, name(title)), chart));
+    const figure = element("figure", { class: "card" }, element("h3", {}, name(title)), chart);
+    if (title === "decorrelation" && values.at(-1) > values[0]) figure.append(element("figcaption", {}, "It may rise: the agreement of the views improves first, and only the weighted sum, the loss, is minimised."));
+    byId("curves").append(figure);
   }
 }
 
@@ -169,16 +171,29 @@ function drawProbe() {
   if (runs > 1) rows["lowest and highest"] = extent(probe.accuracies).map((v) => percent(v)).join(" and ");
   for (const [key, value] of Object.entries(probe)) {
     if (["accuracy", "std", "accuracies", "confusion", "classes", "logistic"].includes(key)) continue;
-    const text = probeText(value);
-    if (text !== "") rows[key.replaceAll("_", " ")] = text;
+    const text = AS_DECIMALS.includes(key) ? decimals([value].flat()) : probeText(value);
+    if (text !== "") rows[PROBE_NAMES[key] ?? key.replaceAll("_", " ")] = text;
   }
   const parts = byId("probe-parts");
   parts.append(element("div", { class: "card" }, element("h3", {}, "Result"), factTable(rows)));
   if (probe.confusion) {
     const classes = probe.classes || probe.confusion.map((_, i) => `class ${i}`);
-    const caption = element("p", { class: "muted small" }, "Rows are the true classes, columns the predicted ones; the shade is the share of the row.");
+    const summed = probe.n_runs > 1 ? `Test nodes, added up over ${probe.n_runs} runs. ` : "Test nodes. ";
+    const caption = element("p", { class: "muted small" }, `${summed}Rows are the true classes, columns the predicted ones; the shade is the share of the row.`);
     parts.append(element("div", { class: "card" }, element("h3", {}, "Confusion matrix"), confusionTable(probe.confusion, classes), caption));
   }
+}
+
+const PROBE_NAMES = {
+  n_runs: "runs", val_accuracies: "validation accuracy", macro_f1: "macro F1", roc_auc: "area under the ROC curve", strengths: "regularisation",
+  r2: "R²", r2s: "R² of the runs", largest_class: "always the largest class", nearest_neighbours: "10 nearest neighbours",
+};
+const AS_DECIMALS = ["roc_auc", "r2", "r2s"];
+
+/** Numbers of the runs as "0.974 ± 0.002"; the deviation only where there is one. */
+function decimals(values) {
+  const { mean, std } = meanStd(values);
+  return mean === null ? "" : mean.toFixed(3) + (std === null ? "" : ` ± ${std.toFixed(3)}`);
 }
 
 /** One value, or one per run: fractions as percent, counts as their range. */

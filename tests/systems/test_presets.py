@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from ccassg import CCASSG
 from ccassg.model.presets import PRESETS
-from ccassg.systems import METHODS, get_class, presets
+from ccassg.systems import METHODS, get_class, make, presets
 
 
 def test_every_system_in_the_file_is_there_and_has_a_source() -> None:
     for name, settings in presets._read().items():
         assert name in {method.class_name for method in METHODS.values()}
         assert name == "CCASSG" or settings["source"]
-        assert set(settings) <= {"source", *presets.DATASETS}
+        assert {key.removesuffix("-fast") for key in settings} <= {"source", *presets.DATASETS}
+
+
+def test_fast_presets_go_by_the_same_names_everywhere() -> None:
+    assert make("cca-ssg", "photo-fast").get_params() == CCASSG.preset("photo-fast").get_params()
+    with pytest.raises(ValueError, match="there is no preset for dataset 'cora-fast'; there are cora, "):
+        make("dgi", "cora-fast")
 
 
 @pytest.mark.parametrize("dataset", presets.DATASETS)

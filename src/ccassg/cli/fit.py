@@ -31,7 +31,10 @@ def fit(
     ] = "cca-ssg",
     preset: Annotated[
         str | None,
-        typer.Option(help="The paper's settings for this dataset.", autocompletion=datasets_beginning),
+        typer.Option(
+            help="The paper's settings for this dataset; NAME-fast for the quickest ones.",
+            autocompletion=datasets_beginning,
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -186,7 +189,8 @@ def list_settings(
 
 
 def _size(path: Path) -> str:
-    return f"{path.stat().st_size / 1e6:,.1f} MB"
+    n_bytes = path.stat().st_size
+    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"
 
 
 def _say_if_large(path: Path, model: Any) -> None:

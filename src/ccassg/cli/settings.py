@@ -11,7 +11,7 @@ from ccassg.graph.checks import shown
 
 # The parameters of cca-ssg in the order of docs/settings.md, and what "auto" stands for: known before PyTorch is loaded.
 AUTOMATIC = {
-    "encoder": "canonical; gcn (without edges mlp) if a setting of training is named",
+    "encoder": "canonical",
     "n_layers": "2",
     "hidden_dim": "twice the embedding, at most 512",
     "embedding_dim": "canonical: nine parts of at most 128 or 256; trained: at most 512; never more than the features or half the nodes can fill",

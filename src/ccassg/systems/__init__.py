@@ -77,9 +77,9 @@ def make(name: str, dataset: str | None = None, **parameters: Any) -> Any:
     from ccassg.systems import presets
 
     method, cls = method_of(name), get_class(name)
-    if dataset is not None and dataset not in presets.DATASETS:
-        raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
     published = {} if dataset is None else presets.published(cls, dataset)
+    if dataset not in (None, *presets.DATASETS) and not published:
+        raise ValueError(f"there is no preset for dataset {dataset!r}; there are {', '.join(presets.DATASETS)}")
     settings = published | method.parameters | parameters
     require_parameters(name, settings, cls().get_params())
     return cls(**settings)

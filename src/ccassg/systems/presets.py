@@ -8,7 +8,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from ccassg.model.presets import PRESETS
+from ccassg.model.presets import FAST, PRESETS
 
 DATASETS = tuple(PRESETS)
 OTHERS = ("computers", "photo", "cs", "physics")
@@ -31,4 +31,5 @@ def everywhere(datasets: tuple[str, ...], **settings: Any) -> dict[str, Settings
 @functools.cache
 def _read() -> dict[str, dict[str, Settings]]:
     text = resources.files("ccassg.systems").joinpath("presets.json").read_text(encoding="utf-8")
-    return {"CCASSG": PRESETS, **json.loads(text)}
+    fast = {f"{name}-fast": PRESETS[name] | faster for name, faster in FAST.items()}
+    return {"CCASSG": PRESETS | fast, **json.loads(text)}

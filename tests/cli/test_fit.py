@@ -528,7 +528,7 @@ def test_embeddings_are_overwritten_where_that_is_asked_for(program, files, mode
     assert (tmp_path / "z.csv").read_text() == "mine"
     code, out, err = program(*embed, "--overwrite")
     assert code == 0, err
-    assert "60 nodes x 3 dimensions, 0.0 MB" in out
+    assert "60 nodes x 3 dimensions, 2 kB" in out
     assert read_embeddings(tmp_path / "z.csv")[0].shape == (60, 3)
     code, _, err = program(*embed[:-1], files / "edges.csv", "--overwrite")
     assert code == 2

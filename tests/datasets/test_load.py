@@ -30,7 +30,12 @@ def test_missing_says_how_to_get_it(empty_cache, tmp_path):
     assert str(empty_cache) in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["Cora", "reddit", "", None, 3])
+def test_a_slip_of_the_pen():
+    with pytest.raises(ValueError, match="^there is no dataset 'Cora'; did you mean 'cora'[?]$"):
+        load_dataset("Cora")
+
+
+@pytest.mark.parametrize("name", ["reddit", "", None, 3])
 def test_unknown_name(name):
     with pytest.raises(ValueError, match="choose from cora, citeseer, pubmed, computers, photo, cs, physics"):
         load_dataset(name)

@@ -153,7 +153,8 @@ def learn(unit: Array, edges: Array, others: Array, strength: float = STRENGTH) 
     products = np.concatenate([unit[pairs[0, :most]] * unit[pairs[1, :most]] for pairs in (edges, others)])
     scale = np.sqrt(np.mean(products**2, axis=0)) + np.finfo(np.float32).tiny  # of a column of zeros
     truth = np.arange(len(products)) < min(edges.shape[1], most)
-    fitted = LogisticRegression(C=strength).fit(products / scale, truth)
+    # More steps than scikit-learn's, where the penalty is weak: nobody is to read of a solver that gave up.
+    fitted = LogisticRegression(C=strength, max_iter=500).fit(products / scale, truth)
     return (fitted.coef_[0] / scale).astype(unit.dtype), float(fitted.intercept_[0])
 
 

@@ -266,6 +266,7 @@ def test_a_process_that_is_told_to_end_says_so_once(rolls):
     noticed = pytest.raises(distributed.LostRankError, match=r"\(noticed by rank 1 of 3: SIGTERM\)")
     with noticed, distributed._told_to_end(rolls[1]):
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)  # another thread may get it first
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     rolls[2].called = True
     with distributed._told_to_end(rolls[2]):

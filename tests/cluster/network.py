@@ -61,7 +61,7 @@ class Machines:
 
     def __enter__(self) -> Machines:
         # A harness that is told to end leaves through `__exit__`, as at Ctrl-C.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        self._before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         try:
             for name in ("hub", *self.names):
                 _do("ip", "netns", "add", self.space(name))
@@ -92,6 +92,7 @@ class Machines:
         if self._relay and self._relay.is_alive():
             self._relay.kill()
         self._folder.cleanup()
+        signal.signal(signal.SIGTERM, self._before)
 
     def start(self, name: str, command: list[str], log: Path, **environment: str) -> subprocess.Popen:
         """Start a command on a machine; what it prints goes to a file."""

@@ -31,7 +31,7 @@ def test_missing_says_how_to_get_it(empty_cache, tmp_path):
 
 
 def test_a_slip_of_the_pen():
-    with pytest.raises(ValueError, match="^there is no dataset 'Cora'; did you mean 'cora'[?]$"):
+    with pytest.raises(ValueError, match=r"^there is no dataset 'Cora'; did you mean 'cora'\?$"):
         load_dataset("Cora")
 
 
